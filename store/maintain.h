@@ -1,0 +1,21 @@
+/* Work on finished recordings: sealing, verification, export and import. */
+#ifndef STORE_MAINTAIN_H
+#define STORE_MAINTAIN_H
+
+#include "store/store.h"
+
+/* Called from time to time during long work with done and total bytes; a negative return ends the work with that error. NULL is allowed. */
+typedef int (*store_progress_fn)(void *ctx, uint64_t done, uint64_t total);
+
+/* Compresses the journals into events.xz and data.xz (one .xz block per chunk of frames, decodable by `xz -dc`), writes the index,
+ * then removes the journals. Crash-safe at every step; already sealed is success. Truncated recordings keep that state. ERR_BUSY while open. */
+int store_seal(struct store *s, const struct store_id *id, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
+/* Checks digests, every frame and event, data ranges and blobs. ERR_CORRUPT/ERR_MISSING_BLOB/ERR_TRUNCATED(state says complete) with the first
+ * fault in ei. */
+int store_verify(struct store *s, const struct store_id *id, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
+/* One self-contained file (a POSIX ustar/pax tar: ID/manifest.json first, streams, blobs/...): written to and read from a stream (pipes are fine).
+ * Import trusts nothing: names, sizes and digests are checked, nothing outside the store is touched, a partial import leaves nothing. */
+int store_export(struct store *s, const struct store_id *id, int fd, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
+int store_import(struct store *s, int fd, struct store_id *ret, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
+
+#endif
