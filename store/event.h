@@ -49,6 +49,8 @@ enum event_flags {
 	EVENT_F_ASYNC = 1 << 6,   /* signal: not caused by the instruction at rip */
 	EVENT_F_GROUP = 1 << 7,   /* exit: of the whole process (exit_group or fatal signal) */
 	EVENT_F_UNKNOWN = 1 << 8, /* effects were found by comparing memory, not from the table */
+	EVENT_F_AT_CALL = 1 << 9, /* async signal: taken at the entry of a call that then did not start (it is made again later) */
+	EVENT_F_AFTER = 1 << 10,  /* async signal: taken right after the thread's previous event, no instruction in between */
 };
 
 enum effect_kind {

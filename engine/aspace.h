@@ -1,0 +1,56 @@
+/* Model of an address space: the mappings, sorted, not overlapping. Mirrors what the kernel has, from events alone. */
+#ifndef ENGINE_ASPACE_H
+#define ENGINE_ASPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/err.h"
+
+enum aspace_flags {
+	ASPACE_SHARED = 1 << 0,
+	ASPACE_ANON = 1 << 1,      /* not backed by a file */
+	ASPACE_GROWSDOWN = 1 << 2,
+	ASPACE_VDSO = 1 << 3,      /* vdso, vvar: hidden from the guest */
+	ASPACE_HERMIT = 1 << 4,    /* ours: scratch memory, gate */
+	ASPACE_FD_WRITABLE = 1 << 5, /* the descriptor it was mapped from could write */
+};
+
+struct mapping {
+	uint64_t start, end; /* page-aligned */
+	uint32_t prot, flags;
+	uint64_t offset;     /* file or object offset of start */
+	uint64_t dev, ino;   /* file */
+	uint64_t object;     /* shared object number, 0 = none */
+};
+
+struct aspace {
+	struct mapping *m; /* owned */
+	size_t n, cap;
+};
+
+void aspace_init(struct aspace *a);
+void aspace_done(struct aspace *a);
+int aspace_copy(const struct aspace *from, struct aspace *ret) MUST_CHECK;
+void aspace_clear(struct aspace *a);
+/* Adds m, replacing whatever overlaps (as MAP_FIXED does). */
+int aspace_map(struct aspace *a, const struct mapping *m) MUST_CHECK;
+int aspace_unmap(struct aspace *a, uint64_t start, uint64_t end) MUST_CHECK;
+int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot) MUST_CHECK;
+/* As mremap: old range vanishes (keep false) and its attributes appear at the new place, grown or shrunk. */
+int aspace_remap(struct aspace *a, uint64_t old, uint64_t old_len, uint64_t new_addr, uint64_t new_len, bool keep_old) MUST_CHECK;
+/* The mapping that holds addr, or NULL. A GROWSDOWN mapping also holds what lies below it when nothing else does and `grow` is given. */
+const struct mapping *aspace_find(const struct aspace *a, uint64_t addr);
+/* First mapping with end > addr, or NULL: to walk a range. */
+const struct mapping *aspace_next(const struct aspace *a, uint64_t addr);
+
+/* One line of /proc/PID/maps. */
+struct maps_line {
+	struct mapping map;
+	char path[4096]; /* "" or "[stack]", "/lib/x", "/x (deleted)" */
+};
+typedef int (*maps_fn)(void *ctx, const struct maps_line *line);
+/* Calls fn for each line of /proc/TID/maps; stops at a non-zero return and gives it back. */
+int maps_read(pid_t tid, maps_fn fn, void *ctx) MUST_CHECK;
+
+#endif

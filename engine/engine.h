@@ -1,0 +1,159 @@
+/* The tracing engine: tasks, address spaces, registers, memory, stops. No policy: recorder/ and replayer/ decide.
+ *
+ * A task is one traced thread. Exactly one may run user code at a time; that is the policies' duty. Every wait is in engine/wait.c.
+ * Results are negative errors (base/err.h); a task that vanished (SIGKILL) gives ERR_GUEST_GONE everywhere.
+ * Kernel interface: ptrace(2) with PTRACE_SEIZE, proc(5).
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <sys/user.h>
+#include "base/err.h"
+#include "engine/aspace.h"
+#include "engine/syscall.h"
+
+/* What a task reported. */
+enum eng_stop_kind {
+	ENG_STOP_NONE,
+	ENG_STOP_SECCOMP,   /* entry of a system call */
+	ENG_STOP_SYSCALL,   /* exit of a system call that was resumed with ENG_TO_EXIT */
+	ENG_STOP_SIGNAL,    /* signal-delivery-stop: .signo */
+	ENG_STOP_GROUP,     /* group-stop by .signo (SIGSTOP, ...) */
+	ENG_STOP_TRAP,      /* PTRACE_EVENT_STOP that is no group-stop: first stop of a new task, end of a group-stop */
+	ENG_STOP_STEP,      /* single-step or handler entry */
+	ENG_STOP_BIRTH,     /* fork, vfork or clone event: .message = new tid */
+	ENG_STOP_VFORK_DONE,
+	ENG_STOP_EXEC,      /* .message = former tid */
+	ENG_STOP_EXITING,   /* PTRACE_EVENT_EXIT: .message = exit status */
+	ENG_STOP_GONE,      /* the task was reaped: .status = wait status */
+	ENG_STOP_MAX_
+};
+
+struct eng_stop {
+	enum eng_stop_kind kind;
+	int status; /* raw wait status */
+	int signo;
+};
+
+enum eng_resume {
+	ENG_RUN,     /* to the next system call entry or signal */
+	ENG_TO_EXIT, /* to the exit of the system call it is in */
+	ENG_STEP,    /* one instruction; with a signal: to the first instruction of its handler */
+	ENG_LISTEN,  /* stay in group-stop, report its end */
+};
+
+/* An address space, shared by the threads (and vfork children) that live in it. */
+struct eng_mm {
+	int refs;
+	int mem_fd;          /* /proc/PID/mem */
+	struct aspace as;
+	uint64_t gate;       /* address of a `syscall` instruction usable for remote calls, 0 = none */
+	uint64_t brk_start, brk; /* heap, 0 = not known yet */
+};
+
+struct eng_task {
+	pid_t tid, tgid;
+	struct eng_mm *mm;
+	struct user_regs_struct regs; /* valid when regs_valid; written back on resume when regs_dirty */
+	bool regs_valid, regs_dirty;
+	bool gone;           /* reaped */
+	struct eng_stop stop; /* last stop */
+	bool running;        /* resumed and no stop seen since */
+};
+
+/* --- address spaces --- */
+/* New address space of the task (opens /proc/TID/mem). */
+int eng_mm_new(pid_t tid, struct eng_mm **ret) MUST_CHECK;
+/* A copy as fork makes it, for the child tid. */
+int eng_mm_fork(const struct eng_mm *mm, pid_t tid, struct eng_mm **ret) MUST_CHECK;
+struct eng_mm *eng_mm_ref(struct eng_mm *mm);
+void eng_mm_unref(struct eng_mm *mm);
+
+/* --- tasks --- */
+void eng_task_init(struct eng_task *t, pid_t tid, pid_t tgid, struct eng_mm *mm); /* takes the mm reference */
+void eng_task_done(struct eng_task *t);
+/* Resumes a stopped task, first writing back changed registers. signo 0 = none. */
+int eng_resume(struct eng_task *t, enum eng_resume how, int signo) MUST_CHECK;
+/* PTRACE_GETEVENTMSG. */
+int eng_message(struct eng_task *t, unsigned long *ret) MUST_CHECK;
+int eng_siginfo(struct eng_task *t, siginfo_t *ret) MUST_CHECK;
+int eng_set_siginfo(struct eng_task *t, const siginfo_t *si) MUST_CHECK;
+/* Blocked signals of the thread (bit signo-1). */
+int eng_sigmask(struct eng_task *t, uint64_t *ret) MUST_CHECK;
+/* SigCgt and SigIgn of /proc/TID/status. */
+int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ignored) MUST_CHECK;
+/* State letter of /proc/TID/stat ('R', 'S', 'D', 't', 'T', 'Z', ...), 0 when gone. */
+char eng_state(pid_t tid);
+
+/* --- registers --- */
+int eng_regs(struct eng_task *t, struct user_regs_struct **ret) MUST_CHECK; /* loads when needed; for reading */
+void eng_regs_changed(struct eng_task *t); /* after writing through the pointer */
+int eng_regs_set(struct eng_task *t, const struct user_regs_struct *r) MUST_CHECK;
+int eng_result(struct eng_task *t, int64_t *ret) MUST_CHECK; /* rax, cheaply */
+#define ENG_XSTATE_MAX 16384
+int eng_xstate(struct eng_task *t, void *buf, size_t cap, size_t *ret_len) MUST_CHECK;
+int eng_xstate_set(struct eng_task *t, const void *buf, size_t len) MUST_CHECK;
+/* Hash of what must be equal at an event: general registers, rsp, rip, fs and gs base; not flags and r11 (undefined flag bits differ between
+ * CPU models), never 0. */
+uint64_t eng_regs_hash(const struct user_regs_struct *r);
+
+/* --- memory --- */
+/* Whole n bytes or an error (-EFAULT). Reading ignores protections; writing too (private pages are copied first). */
+int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
+int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n) MUST_CHECK;
+/* As many bytes as are there. */
+ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
+/* For the table functions. */
+struct sys_mem eng_sys_mem(struct eng_task *t);
+
+/* --- remote system calls --- */
+/* Runs a call in the task through mm->gate; the task must be stopped outside a system call (exit stop, signal stop, first stop). Registers are as before afterwards.
+ * *ret_result is the raw result. */
+int eng_remote(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result) MUST_CHECK;
+/* The same at a SECCOMP stop: the guest's call is put off, ours runs instead, and the task is brought to the SECCOMP stop of its own call again. */
+int eng_remote_at_entry(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result) MUST_CHECK;
+/* Finds a usable syscall instruction in the vDSO found in as; sets mm->gate. */
+int eng_find_gate(struct eng_task *t) MUST_CHECK;
+
+/* --- waiting: engine/wait.c --- */
+/* Waits for a stop of this very task. ERR_INTERRUPTED when a signal handler ran. */
+int eng_wait_task(struct eng_task *t, struct eng_stop *ret) MUST_CHECK;
+/* Any stop of any tracee: 1 and tid+stop, 0 when nobody has one (only without block), -ECHILD without tracees, ERR_INTERRUPTED. */
+int eng_wait_any(bool block, pid_t *ret_tid, struct eng_stop *ret) MUST_CHECK;
+/* Same-CPU check after a resume into a call that may sleep: 1 = stopped (in *ret), 0 = it sleeps in the kernel. Never longer than about
+ * 1 ms when it keeps computing there: then it also says 0. */
+int eng_wait_brief(struct eng_task *t, struct eng_stop *ret) MUST_CHECK;
+/* Classifies a wait status. */
+void eng_stop_classify(int status, struct eng_stop *ret);
+const char *eng_stop_name(enum eng_stop_kind kind);
+
+/* --- starting --- */
+struct eng_spawn {
+	const char *path;
+	char *const *argv, *const *envp;
+	const char *workdir; /* NULL = same */
+	int fds[3];
+	int cpu;             /* CPU to run on */
+};
+/* Forks, seizes, and lets the child run up to the SECCOMP stop of its execve (rdtsc traps from then on). */
+int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
+/* Forks an empty process for replay: shares our descriptors, nothing mapped but one gate page at ENG_STUB_GATE, every call trapped;
+ * stopped, ready for eng_remote. */
+#define ENG_STUB_GATE 0x6fff0000ULL
+int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
+/* Options for PTRACE_SEIZE that spawn uses (children are traced, killed with us). */
+long eng_seize_options(void);
+
+/* --- CPU --- */
+/* Pins the calling thread; *ret_old (may be NULL) gets the mask before (cpu_set_t of 1024 bits). cpu -1 = one that we may use, returned. */
+int eng_pin(int cpu, void *ret_old, size_t n) MUST_CHECK;
+
+/* Instruction at rip that traps: */
+enum eng_insn { ENG_INSN_OTHER, ENG_INSN_RDTSC, ENG_INSN_RDTSCP, ENG_INSN_CPUID };
+/* Which one is at the task's rip (prefixes are not expected), its length in *ret_len. */
+enum eng_insn eng_trapped_insn(struct eng_task *t, unsigned *ret_len);
+
+#endif
