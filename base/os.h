@@ -25,7 +25,8 @@ struct os_calls {
 	void *(*malloc)(size_t n);
 };
 
-/* Replaces the whole table (borrowed); NULL restores libc. Tests only; not thread-safe. */
+/* Replaces the whole table (borrowed); NULL restores libc, and so does a NULL member for its call.
+ * Tests only; not thread-safe. */
 void os_set_calls(const struct os_calls *calls);
 
 int os_open(const char *path, int flags, mode_t mode) MUST_CHECK; /* adds O_CLOEXEC */

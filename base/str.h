@@ -1,0 +1,28 @@
+/* Text that people read and type: shell quoting, sizes, durations, numbers. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include "base/buf.h"
+
+/* Appends s so that a POSIX shell reads it back as one word: plain words stay as they are, others get '...'. "" gives ''. */
+void buf_put_shell_quoted(struct buf *b, const char *s);
+/* Appends the NULL-terminated argv, quoted and joined by spaces. */
+void buf_put_shell_argv(struct buf *b, const char *const *argv);
+/* Appends "0 B", "999 B", "1.5 KiB", "12 MiB": three digits at most before the point, one after when below 10. */
+void buf_put_size(struct buf *b, uint64_t bytes);
+/* Appends "850 ns", "1.2 us", "13 ms", "4.1 s", "3 min 20 s", "2 h 5 min". */
+void buf_put_duration(struct buf *b, uint64_t ns);
+/* Appends s with control bytes and DEL as \n, \t, \xNN: what strangers named cannot drive a terminal. UTF-8 stays. */
+void buf_put_printable(struct buf *b, const char *s);
+
+/* A whole decimal (or 0x...) number, no sign, no blanks: -EINVAL, or -ERANGE when it does not fit. */
+int str_parse_u64(const char *s, uint64_t *ret) MUST_CHECK;
+int str_parse_i64(const char *s, int64_t *ret) MUST_CHECK;
+/* "4096", "64K", "1.5G", "10MiB": binary units K M G T, with optional B or iB. -EINVAL, -ERANGE. */
+int str_parse_size(const char *s, uint64_t *ret) MUST_CHECK;
+/* "10" and "10s" seconds, "1.5h", "3m" (min), "20ms", "5us", "7ns": nanoseconds. -EINVAL, -ERANGE. */
+int str_parse_duration(const char *s, uint64_t *ret_ns) MUST_CHECK;
+bool str_has_prefix(const char *s, const char *prefix);
+
+#endif
