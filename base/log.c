@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include "base/limits.h"
 
+#define AREA_BYTES "abcdefghijklmnopqrstuvwxyz0123456789._-"
+
 struct log_filter {
 	char area[32]; /* "" = all others */
 	enum log_level level;
@@ -46,7 +48,7 @@ static int parse_entry(const char *s, size_t n, struct log_filter *ret)
 	size_t area = colon ? (size_t)(colon - s) : 0;
 	struct log_filter f = { 0 };
 
-	if (colon && (area == 0 || area >= sizeof(f.area)))
+	if (colon && (area == 0 || area >= sizeof(f.area) || strspn(s, AREA_BYTES) != area))
 		return -EINVAL;
 	memcpy(f.area, s, area);
 	if (colon) {

@@ -1,0 +1,131 @@
+/* base/json: typed members, refusals, bytes that are no UTF-8. */
+#include "base/json.h"
+
+#include <errno.h>
+#include <string.h>
+#include "tests/unit/test.h"
+
+static json_t *parsed(const char *text)
+{
+	struct errinfo ei = { 0 };
+	json_t *j = NULL;
+
+	ck_assert_int_eq(jsonx_parse(text, strlen(text), &j, &ei), 0);
+	return j;
+}
+
+START_TEST(members)
+{
+	CLEANUP(jsonx_unrefp) json_t *j = parsed("{\"s\":\"x\",\"n\":5,\"neg\":-5,\"b\":true,\"f\":false,\"a\":[],\"o\":{},"
+						 "\"null\":null}");
+	const char *s = "old";
+	uint64_t u = 9;
+	int64_t i;
+	bool b;
+	json_t *v;
+
+	ck_assert_int_eq(jsonx_get_str(j, "missing", &s), -ENOENT);
+	ck_assert_int_eq(jsonx_get_str(j, "null", &s), -ENOENT);
+	ck_assert_int_eq(jsonx_get_str(j, "n", &s), ERR_CORRUPT);
+	ck_assert_str_eq(s, "old");
+	ck_assert_int_eq(jsonx_get_str(j, "s", &s), 0);
+	ck_assert_str_eq(s, "x");
+	ck_assert_int_eq(jsonx_get_u64(j, "neg", &u), ERR_CORRUPT);
+	ck_assert_int_eq(jsonx_get_u64(j, "n", &u), 0);
+	ck_assert_uint_eq(u, 5);
+	ck_assert_int_eq(jsonx_get_i64(j, "neg", &i), 0);
+	ck_assert_int_eq(i, -5);
+	ck_assert_int_eq(jsonx_get_bool(j, "b", &b), 0);
+	ck_assert(b);
+	ck_assert_int_eq(jsonx_get_bool(j, "f", &b), 0);
+	ck_assert(!b);
+	ck_assert_int_eq(jsonx_get_bool(j, "n", &b), ERR_CORRUPT);
+	ck_assert_int_eq(jsonx_get_array(j, "a", &v), 0);
+	ck_assert_int_eq(jsonx_get_array(j, "o", &v), ERR_CORRUPT);
+	ck_assert_int_eq(jsonx_get_object(j, "o", &v), 0);
+	ck_assert_int_eq(jsonx_get_str(v, "s", &s), -ENOENT);
+	ck_assert_int_eq(jsonx_get_str(NULL, "s", &s), ERR_CORRUPT);
+}
+END_TEST
+
+START_TEST(embedded_nul_is_refused)
+{
+	static const char text[] = "{\"s\":\"a\\u0000b\"}";
+	struct errinfo ei = { 0 };
+	json_t *j = NULL;
+
+	ck_assert_int_eq(jsonx_parse(text, strlen(text), &j, &ei), ERR_CORRUPT);
+	ck_assert_ptr_null(j);
+}
+END_TEST
+
+START_TEST(bad_text)
+{
+	static const char *const bad[] = { "", "{", "{} x", "{\"a\":1,\"a\":2}", "[1,]", "\xff" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct errinfo ei = { 0 };
+		json_t *j = NULL;
+
+		ck_assert_int_eq(jsonx_parse(bad[i], strlen(bad[i]), &j, &ei), ERR_CORRUPT);
+		ck_assert_ptr_null(j);
+		ck_assert_ptr_nonnull(strstr(ei.text, "line"));
+	}
+}
+END_TEST
+
+START_TEST(setters)
+{
+	CLEANUP(jsonx_unrefp) json_t *j = json_object();
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+
+	ck_assert_int_eq(jsonx_set_str(j, "s", "\xc3\xa4"), 0);
+	ck_assert_int_eq(jsonx_set_str(j, "s2", "\xff"), -EINVAL);
+	ck_assert_int_eq(jsonx_set_u64(j, "u", INT64_MAX), 0);
+	ck_assert_int_eq(jsonx_set_u64(j, "u2", UINT64_MAX), -EINVAL);
+	ck_assert_int_eq(jsonx_set_bool(j, "b", true), 0);
+	ck_assert_int_eq(jsonx_set_new(j, "x", NULL), -ENOMEM);
+	ck_assert_int_eq(jsonx_dump(j, JSON_COMPACT | JSON_SORT_KEYS, &text, &len), 0);
+	ck_assert_str_eq(text, "{\"b\":true,\"s\":\"\xc3\xa4\",\"u\":9223372036854775807}");
+	ck_assert_uint_eq(len, strlen(text));
+}
+END_TEST
+
+START_TEST(lossy)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{ "", "" },
+		{ "a\xff" "b", "a\xef\xbf\xbd" "b" },
+		{ "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ "\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd" }, /* overlong */
+		{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* surrogate */
+		{ "\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* beyond the last */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(jsonx_unrefp) json_t *j = jsonx_string_lossy(cases[i].in, strlen(cases[i].in));
+
+		ck_assert_ptr_nonnull(j);
+		ck_assert_str_eq(json_string_value(j), cases[i].out);
+	}
+}
+END_TEST
+
+START_TEST(files)
+{
+	struct errinfo ei = { 0 };
+	json_t *j = NULL;
+
+	ck_assert_int_eq(jsonx_load_file("/nonexistent/x.json", 100, &j, &ei), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(ei.text, "/nonexistent/x.json"));
+	ei = (struct errinfo){ 0 };
+	ck_assert_int_eq(jsonx_load_file("/proc/self/status", 100000, &j, &ei), ERR_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(ei.text, "/proc/self/status"));
+}
+END_TEST
+
+TEST_MAIN("json", members, embedded_nul_is_refused, bad_text, setters, lossy, files)
