@@ -88,10 +88,22 @@ void blobs_unlock(struct store *s)
 	fs_unlock(s->blobs_lock);
 }
 
+/* blob_touch() for callers that hold the lock. */
+static int touch_locked(const char *path, uint64_t size)
+{
+	struct stat st;
+	int r = fs_stat(path, &st);
+
+	if (r == 0 && (uint64_t)st.st_size != size)
+		r = -ENOENT;
+	if (r == 0 && time(NULL) - st.st_mtime > BLOB_TOUCH_SECONDS && utimensat(AT_FDCWD, path, NULL, 0) < 0)
+		r = -errno;
+	return r == -ENOENT ? 0 : r < 0 ? r : 1;
+}
+
 int blob_touch(struct store *s, const struct blob_id *id, uint64_t size)
 {
 	char *path CLEANUP(freep) = blob_path(s, id);
-	struct stat st;
 	int r;
 
 	if (!path)
@@ -99,16 +111,12 @@ int blob_touch(struct store *s, const struct blob_id *id, uint64_t size)
 	r = blobs_lock(s, false);
 	if (r < 0)
 		return r;
-	r = fs_stat(path, &st);
-	if (r == 0 && (uint64_t)st.st_size != size)
-		r = -ENOENT;
-	if (r == 0 && time(NULL) - st.st_mtime > BLOB_TOUCH_SECONDS && utimensat(AT_FDCWD, path, NULL, 0) < 0)
-		r = -errno;
+	r = touch_locked(path, size);
 	blobs_unlock(s);
-	return r == -ENOENT ? 0 : r < 0 ? r : 1;
+	return r;
 }
 
-int blob_adopt(struct store *s, const char *path, const struct blob_id *id, uint64_t size)
+int blob_adopt_locked(struct store *s, const char *path, const struct blob_id *id, uint64_t size)
 {
 	char *to CLEANUP(freep) = blob_path(s, id);
 	char *slash;
@@ -116,13 +124,11 @@ int blob_adopt(struct store *s, const char *path, const struct blob_id *id, uint
 
 	if (!to)
 		return -ENOMEM;
-	r = blob_touch(s, id, size);
+	r = touch_locked(to, size);
 	if (r < 0)
 		return r;
-	if (r > 0) {
-		r = os_unlink(path);
-		return r < 0 ? r : 0;
-	}
+	if (r > 0)
+		return os_unlink(path);
 	r = os_rename(path, to);
 	if (r == -ENOENT) {
 		slash = strrchr(to, '/');
@@ -133,6 +139,17 @@ int blob_adopt(struct store *s, const char *path, const struct blob_id *id, uint
 			r = os_rename(path, to);
 	}
 	return r < 0 ? r : 1;
+}
+
+static int blob_adopt(struct store *s, const char *path, const struct blob_id *id, uint64_t size)
+{
+	int r = blobs_lock(s, false);
+
+	if (r < 0)
+		return r;
+	r = blob_adopt_locked(s, path, id, size);
+	blobs_unlock(s);
+	return r;
 }
 
 int blob_hash_fd(int fd, int out_fd, struct blob_id *ret, uint64_t *ret_size)

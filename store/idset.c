@@ -34,9 +34,14 @@ static size_t find_slot(const struct idset *s, const struct blob_id *id)
 			return i;
 }
 
+ssize_t idset_find(const struct idset *s, const struct blob_id *id)
+{
+	return s->n ? (ssize_t)s->slots[find_slot(s, id)] - 1 : -1;
+}
+
 bool idset_has(const struct idset *s, const struct blob_id *id)
 {
-	return s->n && s->slots[find_slot(s, id)];
+	return idset_find(s, id) >= 0;
 }
 
 static int grow(struct idset *s)

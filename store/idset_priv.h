@@ -3,6 +3,7 @@
 #define STORE_IDSET_PRIV_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include "store/event.h"
 
 struct idset {
@@ -15,6 +16,8 @@ struct idset {
 
 void idset_done(struct idset *s);
 bool idset_has(const struct idset *s, const struct blob_id *id);
+/* Its place in ids, or -1. */
+ssize_t idset_find(const struct idset *s, const struct blob_id *id);
 /* 1 if it is new, 0 if not. -ENOMEM, ERR_LIMIT. */
 int idset_add(struct idset *s, const struct blob_id *id) MUST_CHECK;
 

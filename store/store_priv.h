@@ -51,14 +51,16 @@ char *blob_path(const struct store *s, const struct blob_id *id);
 /* Holds off removal of blobs. */
 int blobs_lock(struct store *s, bool exclusive) MUST_CHECK;
 void blobs_unlock(struct store *s);
-/* Moves the file at path, whose content is known to have this id, into the blobs; path is gone afterwards. 1 if it is new there, 0 if not. */
-int blob_adopt(struct store *s, const char *path, const struct blob_id *id, uint64_t size) MUST_CHECK;
+/* Under blobs_lock(): moves the file at path, whose content is known to have this id, into the blobs; path is gone afterwards.
+ * 1 if it is new there, 0 if not. */
+int blob_adopt_locked(struct store *s, const char *path, const struct blob_id *id, uint64_t size) MUST_CHECK;
 /* Is it there with this size, and safe from store_gc() for the next while? 1 or 0. */
 int blob_touch(struct store *s, const struct blob_id *id, uint64_t size) MUST_CHECK;
 /* Reads all of fd and hashes it; copies it to out_fd unless that is -1. */
 int blob_hash_fd(int fd, int out_fd, struct blob_id *ret, uint64_t *ret_size) MUST_CHECK;
 
-/* Blobs named by tmp/ID/blobs, appended to *ids (owned, grown). */
-int blob_list_load(const char *dir, struct blob_id **ids, size_t *n) MUST_CHECK;
+/* Adds the blobs that DIR/blobs names (what a recorder has used so far). No such file is fine; a line cut short is ignored. */
+struct idset;
+int blob_list_load(const char *dir, struct idset *ret) MUST_CHECK;
 
 #endif
