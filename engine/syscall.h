@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include "base/buf.h"
 
-#define SYS_TABLE_MAX 462 /* rows 0..461; above: refused by name "syscall_N" */
+#define SYS_TABLE_MAX 471 /* rows 0..470, all above 461 refused; beyond the table: refused by name "syscall_N" */
 
 enum sys_class {
 	SYS_EMULATE, /* replay gives back the recorded result and outputs without running it */
@@ -40,11 +40,14 @@ enum sys_flags {
 	SYS_F_FILEMOD = 1 << 12, /* changes content or size of a file that could be mapped (write, pwrite, ftruncate, fallocate, copy_file_range...) */
 	SYS_F_VARIES = 1 << 13, /* arguments depend on a command (ioctl, fcntl, prctl, futex, ...): syscall.c resolves them */
 	SYS_F_SCHED = 1 << 14,  /* sched_yield and the like: a good moment to switch */
+	SYS_F_EARLY = 1 << 15,  /* writes its INOUT slots already before it sleeps (FUTEX_LOCK_PI sets FUTEX_WAITERS): when the call
+				   blocks, log them with the entry as well, and do not redirect them to a scratch buffer */
+	SYS_F_UNKNOWN = 1 << 16, /* row of a command whose effects the table cannot tell: sys_resolved.unknown */
 };
 
 enum sys_arg_kind {
 	SYS_ARG_UINT, SYS_ARG_INT, SYS_ARG_HEX, SYS_ARG_ADDR, SYS_ARG_LEN, SYS_ARG_OFF, SYS_ARG_FD, SYS_ARG_DIRFD, SYS_ARG_PID, SYS_ARG_UID, SYS_ARG_MODE,
-	SYS_ARG_SIGNO, SYS_ARG_FLAGS, /* names from a flags/*.def table: .flags */
+	SYS_ARG_SIGNO, SYS_ARG_FLAGS, /* names from a table of engine/flags: .flags */
 	SYS_ARG_ENUM,   /* one name from such a table */
 	SYS_ARG_PATH,   /* NUL-terminated string in */
 	SYS_ARG_STR,    /* other NUL-terminated string in */
@@ -52,7 +55,8 @@ enum sys_arg_kind {
 	SYS_ARG_BUF,    /* bytes: dir, length rule */
 	SYS_ARG_STRUCT, /* fixed-size or rule-sized structure: .type names a decoder in sysprint.c */
 	SYS_ARG_IOV,    /* struct iovec array; count in argument .len_arg */
-	SYS_ARG_MSGHDR, SYS_ARG_MMSGHDR, /* in or out */
+	SYS_ARG_MSGHDR, SYS_ARG_MMSGHDR, /* in or out; MMSGHDR: count in argument .len_arg */
+	SYS_ARG_MSGBUF, /* System V message: long type, then bytes by the length rule */
 	SYS_ARG_SOCKADDR,
 	SYS_ARG_COMMAND, /* selects the meaning of the following ones (ioctl request, fcntl command, ...) */
 	SYS_ARG_KIND_MAX_
@@ -65,8 +69,10 @@ enum sys_len {
 	SYS_LEN_FIXED,   /* size bytes */
 	SYS_LEN_ARG,     /* value of argument len_arg times size */
 	SYS_LEN_RET,     /* result times size, at most argument len_arg (times size); nothing when the result is <= 0 */
-	SYS_LEN_PTR,     /* value-result: *(u32 *)argument len_arg at entry is the room; at exit the kernel stores the true size; min of both */
+	SYS_LEN_PTR,     /* value-result: *(u32 *)argument len_arg (times size) at entry is the room; at exit the kernel stores the true size; min of both */
 	SYS_LEN_STR,     /* string */
+	SYS_LEN_BITS,    /* bit set of argument len_arg bits, in whole longs (fd_set, node masks) */
+	SYS_LEN_PAGES,   /* one byte per page of argument len_arg bytes (mincore) */
 };
 
 struct sys_arg {
@@ -111,10 +117,13 @@ struct sys_mem {
  * block while futex(WAKE) does not, FUTEX_LOCK_PI ..., prctl(PR_SET_NAME), ioctl by engine/ioctls.def and by _IOC size and direction. unknown = true: effects are not known
  * (unknown ioctl without size, sockopt, prctl, fcntl): the recorder finds them by comparing memory. */
 struct sys_resolved {
-	struct sys_row row;  /* a copy, with arguments filled in */
+	const struct sys_row *row; /* a row of the tables, or &own: so do not copy this structure */
 	bool unknown;
-	char command[64];    /* "TCGETS", "F_DUPFD", "" */
+	const char *command;  /* "TCGETS", "F_DUPFD"; "" when there is none. Static, or command_buf */
+	struct sys_row own;   /* made up for ioctls without a row: only valid when row points here */
+	char command_buf[64];
 };
+/* Cheap (no copy) for rows without SYS_F_VARIES. */
 void sys_resolve(const struct sys_call *c, struct sys_resolved *ret);
 
 /* One place in guest memory that the call may write. */
@@ -124,13 +133,17 @@ struct sys_slot {
 	uint8_t len;       /* enum sys_len */
 	uint8_t dir;       /* SYS_OUT or SYS_INOUT */
 	bool on_error;
-	uint16_t size;     /* multiplier for SYS_LEN_RET */
+	uint16_t size;     /* multiplier for SYS_LEN_RET and SYS_LEN_PTR */
+	uint16_t message;  /* recvmmsg: the message it belongs to, else 0 */
 	uint64_t addr;
 	uint64_t max;      /* room in bytes (for iovecs: each element is a slot, filled in order by the result) */
 	uint64_t len_addr; /* SYS_LEN_PTR: where the true length is stored at exit */
 };
 
-#define SYS_SLOTS_MAX 4096
+/* A call with more slots than this (recvmmsg of many iovecs) keeps the first ones and becomes unknown. */
+#define SYS_SLOTS_MAX 16384
+/* Largest single slot: what read() transfers at most. */
+#define SYS_SLOT_BYTES_MAX 0x7ffff000u
 struct sys_outs {
 	struct sys_call call;
 	struct sys_resolved res;
@@ -139,10 +152,11 @@ struct sys_outs {
 };
 void sys_outs_init(struct sys_outs *o);
 void sys_outs_done(struct sys_outs *o);
-/* At entry. -ENOMEM, ERR_LIMIT. */
+/* At entry. -ENOMEM. Sets o->res; res.unknown also when an ioctl without a row is given pointers inside its structure. */
 int sys_outs_enter(struct sys_outs *o, const struct sys_call *c, const struct sys_mem *mem) MUST_CHECK;
 typedef int (*sys_range_fn)(void *ctx, uint64_t addr, uint64_t len);
-/* At exit with the raw result: calls fn for each range the kernel wrote. Superset is allowed (bytes not written are unchanged), missing is not. */
+/* At exit with the raw result: calls fn for each range the kernel wrote. Superset is allowed (bytes not written are unchanged), missing is not.
+ * A negative result of fn ends the walk and is returned. After EFAULT all slots count as written, as far as they are readable. */
 int sys_outs_leave(struct sys_outs *o, int64_t result, const struct sys_mem *mem, sys_range_fn fn, void *ctx) MUST_CHECK;
 /* Ranges worth showing to people: paths, strings, sockaddrs, small structures in, the first SYS_INPUT_SHOWN bytes of written buffers. At entry. */
 #define SYS_INPUT_SHOWN 64
