@@ -52,6 +52,8 @@ struct eng_mm {
 	struct aspace as;
 	uint64_t gate;       /* address of a `syscall` instruction usable for remote calls, 0 = none */
 	uint64_t brk_start, brk; /* heap, 0 = not known yet */
+	uint64_t spare[16];  /* scratch areas of threads that have ended */
+	unsigned n_spare;
 };
 
 struct eng_task {
@@ -91,7 +93,7 @@ char eng_state(pid_t tid);
 /* --- registers --- */
 int eng_regs(struct eng_task *t, struct user_regs_struct **ret) MUST_CHECK; /* loads when needed; for reading */
 void eng_regs_changed(struct eng_task *t); /* after writing through the pointer */
-int eng_regs_set(struct eng_task *t, const struct user_regs_struct *r) MUST_CHECK;
+void eng_regs_set(struct eng_task *t, const struct user_regs_struct *r);
 int eng_result(struct eng_task *t, int64_t *ret) MUST_CHECK; /* rax, cheaply */
 #define ENG_XSTATE_MAX 16384
 int eng_xstate(struct eng_task *t, void *buf, size_t cap, size_t *ret_len) MUST_CHECK;
@@ -106,6 +108,9 @@ int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
 int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n) MUST_CHECK;
 /* As many bytes as are there. */
 ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
+/* Hash of all memory in writable mappings of the model (not ours, not the vDSO's; what cannot be read counts as zero). Growing stacks are left out,
+ * since how far they have grown is not in the model. */
+int eng_memory_hash(struct eng_task *t, uint64_t *ret) MUST_CHECK;
 /* For the table functions. */
 struct sys_mem eng_sys_mem(struct eng_task *t);
 
@@ -148,7 +153,7 @@ int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
 long eng_seize_options(void);
 
 /* --- CPU --- */
-/* Pins the calling thread; *ret_old (may be NULL) gets the mask before (cpu_set_t of 1024 bits). cpu -1 = one that we may use, returned. */
+/* Pins the calling thread; *ret_old (may be NULL) gets the mask before (cpu_set_t of 1024 bits). cpu -1 = where it runs now. Returns the CPU. */
 int eng_pin(int cpu, void *ret_old, size_t n) MUST_CHECK;
 
 /* Instruction at rip that traps: */

@@ -1,0 +1,336 @@
+/* Tasks and address spaces: creation, resuming, registers, memory. */
+#include "engine/engine.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "engine/ptrace_priv.h"
+
+/* --- address spaces --- */
+
+int eng_mm_new(pid_t tid, struct eng_mm **ret)
+{
+	struct eng_mm *mm = calloc(1, sizeof(*mm));
+	char path[32];
+
+	if (!mm)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	mm->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (mm->mem_fd < 0) {
+		int r = errno == ENOENT ? ERR_GUEST_GONE : -errno;
+
+		free(mm);
+		return r;
+	}
+	mm->refs = 1;
+	aspace_init(&mm->as);
+	*ret = mm;
+	return 0;
+}
+
+int eng_mm_fork(const struct eng_mm *mm, pid_t tid, struct eng_mm **ret)
+{
+	struct eng_mm *copy;
+	int r = eng_mm_new(tid, &copy);
+
+	if (r < 0)
+		return r;
+	r = aspace_copy(&mm->as, &copy->as);
+	if (r < 0) {
+		eng_mm_unref(copy);
+		return r;
+	}
+	copy->gate = mm->gate;
+	copy->brk_start = mm->brk_start;
+	copy->brk = mm->brk;
+	*ret = copy;
+	return 0;
+}
+
+struct eng_mm *eng_mm_ref(struct eng_mm *mm)
+{
+	mm->refs++;
+	return mm;
+}
+
+void eng_mm_unref(struct eng_mm *mm)
+{
+	if (!mm || --mm->refs > 0)
+		return;
+	if (mm->mem_fd >= 0)
+		close(mm->mem_fd);
+	aspace_done(&mm->as);
+	free(mm);
+}
+
+/* --- tasks --- */
+
+void eng_task_init(struct eng_task *t, pid_t tid, pid_t tgid, struct eng_mm *mm)
+{
+	*t = (struct eng_task){ .tid = tid, .tgid = tgid, .mm = mm };
+}
+
+void eng_task_done(struct eng_task *t)
+{
+	eng_mm_unref(t->mm);
+	t->mm = NULL;
+}
+
+int eng_resume(struct eng_task *t, enum eng_resume how, int signo)
+{
+	static const enum __ptrace_request requests[] = {
+		[ENG_RUN] = PTRACE_CONT,
+		[ENG_TO_EXIT] = PTRACE_SYSCALL,
+		[ENG_STEP] = PTRACE_SINGLESTEP,
+		[ENG_LISTEN] = PTRACE_LISTEN,
+	};
+	int r;
+
+	if (t->regs_dirty) {
+		r = ptrace_call(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+		if (r < 0)
+			return r;
+	}
+	r = ptrace_call(requests[how], t->tid, NULL, (void *)(long)signo);
+	if (r < 0)
+		return r;
+	t->regs_valid = t->regs_dirty = false;
+	t->running = true;
+	return 0;
+}
+
+int eng_message(struct eng_task *t, unsigned long *ret)
+{
+	return ptrace_call(PTRACE_GETEVENTMSG, t->tid, NULL, ret);
+}
+
+int eng_siginfo(struct eng_task *t, siginfo_t *ret)
+{
+	return ptrace_call(PTRACE_GETSIGINFO, t->tid, NULL, ret);
+}
+
+int eng_set_siginfo(struct eng_task *t, const siginfo_t *si)
+{
+	return ptrace_call(PTRACE_SETSIGINFO, t->tid, NULL, (void *)si);
+}
+
+int eng_sigmask(struct eng_task *t, uint64_t *ret)
+{
+	return ptrace_call(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*ret), ret);
+}
+
+int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ignored)
+{
+	char path[32], text[8192], *p, *q;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", t->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? ERR_GUEST_GONE : -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return ERR_GUEST_GONE;
+	text[n] = '\0';
+	p = strstr(text, "\nSigIgn:");
+	q = strstr(text, "\nSigCgt:");
+	if (!p || !q)
+		return -EPROTO;
+	*ret_ignored = strtoull(p + 8, NULL, 16);
+	*ret_caught = strtoull(q + 8, NULL, 16);
+	return 0;
+}
+
+/* --- registers --- */
+
+int eng_regs(struct eng_task *t, struct user_regs_struct **ret)
+{
+	if (!t->regs_valid) {
+		int r = ptrace_call(PTRACE_GETREGS, t->tid, NULL, &t->regs);
+
+		if (r < 0)
+			return r;
+		t->regs_valid = true;
+	}
+	*ret = &t->regs;
+	return 0;
+}
+
+void eng_regs_changed(struct eng_task *t)
+{
+	must(t->regs_valid);
+	t->regs_dirty = true;
+}
+
+void eng_regs_set(struct eng_task *t, const struct user_regs_struct *r)
+{
+	t->regs = *r;
+	t->regs_valid = t->regs_dirty = true;
+}
+
+int eng_result(struct eng_task *t, int64_t *ret)
+{
+	long v;
+
+	if (t->regs_valid) {
+		*ret = (int64_t)t->regs.rax;
+		return 0;
+	}
+	errno = 0;
+	v = ptrace(PTRACE_PEEKUSER, t->tid, (void *)offsetof(struct user_regs_struct, rax), NULL);
+	if (v == -1 && errno)
+		return errno == ESRCH ? ERR_GUEST_GONE : -errno;
+	*ret = v;
+	return 0;
+}
+
+int eng_xstate(struct eng_task *t, void *buf, size_t cap, size_t *ret_len)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = cap };
+	int r = ptrace_call(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &iov);
+
+	if (r < 0)
+		return r;
+	*ret_len = iov.iov_len;
+	return 0;
+}
+
+int eng_xstate_set(struct eng_task *t, const void *buf, size_t len)
+{
+	struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
+
+	return ptrace_call(PTRACE_SETREGSET, t->tid, (void *)NT_X86_XSTATE, &iov);
+}
+
+uint64_t eng_regs_hash(const struct user_regs_struct *r)
+{
+	const uint64_t v[] = { r->orig_rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8, r->r9,
+			       r->r10, r->r12, r->r13, r->r14, r->r15, r->rip, r->fs_base, r->gs_base };
+	uint64_t h = 0x9e3779b97f4a7c15ULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		h = (h ^ v[i]) * 0xff51afd7ed558ccdULL;
+		h ^= h >> 32;
+	}
+	return h ? h : 1;
+}
+
+/* --- memory --- */
+
+ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n)
+{
+	ssize_t r = pread(t->mm->mem_fd, buf, n, (off_t)addr);
+
+	if (r < 0)
+		return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+	return r;
+}
+
+int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t r = eng_read_some(t, addr + done, (char *)buf + done, n - done);
+
+		if (r <= 0)
+			return r < 0 ? (int)r : ERR_GUEST_GONE; /* 0: the address space is gone */
+		done += (size_t)r;
+	}
+	return 0;
+}
+
+int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t r = pwrite(t->mm->mem_fd, (const char *)buf + done, n - done, (off_t)(addr + done));
+
+		if (r < 0)
+			return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+		if (r == 0)
+			return ERR_GUEST_GONE;
+		done += (size_t)r;
+	}
+	return 0;
+}
+
+static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		h = (h ^ w[i]) * 0x9fb21c651e98df25ULL;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+int eng_memory_hash(struct eng_task *t, uint64_t *ret)
+{
+	static const size_t chunk = 1 << 18;
+	uint64_t *words = malloc(chunk), h = 1;
+	const struct aspace *as = &t->mm->as;
+
+	if (!words)
+		return -ENOMEM;
+	for (size_t i = 0; i < as->n; i++) {
+		const struct mapping *m = &as->m[i];
+
+		if (!(m->prot & 2) || (m->flags & (ASPACE_VDSO | ASPACE_HERMIT | ASPACE_GROWSDOWN)))
+			continue;
+		for (uint64_t at = m->start; at < m->end;) {
+			size_t want = MIN(m->end - at, (uint64_t)chunk);
+			ssize_t n = eng_read_some(t, at, words, want);
+
+			if (n < (ssize_t)sizeof(*words)) { /* beyond the end of a file */
+				at += 4096;
+				h = hash_words(h, &at, 1);
+				continue;
+			}
+			h = hash_words(h, words, (size_t)n / sizeof(*words));
+			at += (uint64_t)n;
+		}
+	}
+	free(words);
+	*ret = h;
+	return 0;
+}
+
+static int sys_mem_read(void *ctx, uint64_t addr, void *buf, size_t n)
+{
+	return eng_read(ctx, addr, buf, n);
+}
+
+struct sys_mem eng_sys_mem(struct eng_task *t)
+{
+	return (struct sys_mem){ .read = sys_mem_read, .ctx = t };
+}
+
+/* --- instructions that trap --- */
+
+enum eng_insn eng_trapped_insn(struct eng_task *t, unsigned *ret_len)
+{
+	struct user_regs_struct *r;
+	uint8_t b[3] = { 0 };
+
+	if (eng_regs(t, &r) < 0 || eng_read_some(t, r->rip, b, sizeof(b)) < 2 || b[0] != 0x0f)
+		return ENG_INSN_OTHER;
+	*ret_len = 2;
+	if (b[1] == 0x31)
+		return ENG_INSN_RDTSC;
+	if (b[1] == 0xa2)
+		return ENG_INSN_CPUID;
+	if (b[1] == 0x01 && b[2] == 0xf9) {
+		*ret_len = 3;
+		return ENG_INSN_RDTSCP;
+	}
+	return ENG_INSN_OTHER;
+}

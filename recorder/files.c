@@ -1,0 +1,282 @@
+/* What is known about guest descriptors, on demand: regular files (their mappings must follow writes), hermit's own stdout and stderr (echo on
+ * replay), and /proc files that would show hermit. */
+#define LOG_AREA "recorder.files"
+#include "recorder/rec_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+struct rec_files *rec_files_new(void)
+{
+	struct rec_files *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->refs = 1;
+	return f;
+}
+
+struct rec_files *rec_files_copy(const struct rec_files *f)
+{
+	struct rec_files *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, f, sizeof(*copy));
+	copy->refs = 1;
+	return copy;
+}
+
+struct rec_files *rec_files_ref(struct rec_files *f)
+{
+	f->refs++;
+	return f;
+}
+
+void rec_files_unref(struct rec_files *f)
+{
+	if (f && --f->refs == 0)
+		free(f);
+}
+
+void rec_fd_forget(struct rec_files *f, int fd)
+{
+	if (fd >= 0 && fd < FILES_MAX)
+		f->fd[fd].cls = FD_UNKNOWN;
+}
+
+void rec_fd_forget_all(struct rec_files *f)
+{
+	for (int i = 0; i < FILES_MAX; i++)
+		f->fd[i].cls = FD_UNKNOWN;
+}
+
+static bool same_file(struct rec_task *t, int fd, int ours)
+{
+	return syscall(SYS_kcmp, getpid(), t->t.tid, KCMP_FILE, ours, fd) == 0;
+}
+
+/* Is it the file that hermit's stdout or stderr is? Same open file first; where both are the same file, kcmp decides. */
+static uint8_t echo_of(struct rec_task *t, int fd, const struct stat *st)
+{
+	const struct rec *rec = t->rec;
+	bool out = rec->stdio[1].ino == st->st_ino && rec->stdio[1].dev == st->st_dev;
+	bool err = rec->stdio[2].ino == st->st_ino && rec->stdio[2].dev == st->st_dev;
+
+	if (!out && !err)
+		return 0;
+	if (S_ISCHR(st->st_mode) && major(st->st_rdev) == 1)
+		return 0; /* /dev/null and friends swallow it on replay too */
+	if (out && err && same_file(t, fd, rec->opt->stderr_fd) && !same_file(t, fd, rec->opt->stdout_fd))
+		return EVENT_F_STDERR;
+	return out ? EVENT_F_STDOUT : EVENT_F_STDERR;
+}
+
+static bool is_proc_status(const char *proc_fd)
+{
+	char path[64];
+	ssize_t n = readlink(proc_fd, path, sizeof(path) - 1);
+
+	if (n < 0)
+		return false;
+	path[n] = '\0';
+	return !strncmp(path, "/proc/", 6) && n > 7 && !strcmp(path + n - 7, "/status");
+}
+
+static void classify(struct rec_task *t, int fd, struct fd_info *ret)
+{
+	char path[48];
+	struct stat st;
+
+	*ret = (struct fd_info){ .cls = FD_OTHER };
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
+	if (stat(path, &st) < 0)
+		return;
+	ret->dev = st.st_dev;
+	ret->ino = st.st_ino;
+	ret->echo = echo_of(t, fd, &st);
+	if (S_ISREG(st.st_mode))
+		ret->cls = major(st.st_dev) == 0 && st.st_size == 0 && is_proc_status(path) ? FD_PROC_STATUS : FD_REGULAR;
+}
+
+const struct fd_info *rec_fd(struct rec_task *t, int fd)
+{
+	static const struct fd_info none = { .cls = FD_OTHER };
+	struct fd_info *fi;
+
+	if (fd < 0)
+		return &none;
+	if (fd >= FILES_MAX) {
+		fi = &t->high_fd;
+		classify(t, fd, fi);
+		return fi;
+	}
+	fi = &t->files->fd[fd];
+	if (fi->cls == FD_UNKNOWN)
+		classify(t, fd, fi);
+	return fi;
+}
+
+uint32_t rec_echo(struct rec_task *t, int fd)
+{
+	return rec_fd(t, fd)->echo;
+}
+
+/* --- after calls --- */
+
+static void forget_changed(struct rec_task *t, int64_t result)
+{
+	const uint64_t *a = t->outs.call.args;
+
+	switch (t->outs.call.nr) {
+	case SYS_close:
+		rec_fd_forget(t->files, (int)a[0]);
+		break;
+	case SYS_dup2:
+	case SYS_dup3:
+		rec_fd_forget(t->files, (int)a[1]);
+		break;
+	default: /* close_range, unshare, recvmsg with descriptors: rare */
+		rec_fd_forget_all(t->files);
+	}
+	if (result >= 0 && (t->outs.res.row->flags & SYS_F_NEWFD))
+		rec_fd_forget(t->files, (int)result);
+}
+
+static int file_written(struct rec_task *t, int64_t result)
+{
+	const uint64_t *a = t->outs.call.args;
+	const struct fd_info *fi;
+	uint64_t off = 0, len = UINT64_MAX / 2;
+	int fd = (int)a[0];
+
+	switch (t->outs.call.nr) {
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+		off = a[3];
+		len = (uint64_t)result;
+		break;
+	case SYS_copy_file_range:
+	case SYS_splice:
+		fd = (int)a[2];
+		break;
+	case SYS_truncate:
+	case SYS_creat:
+	case SYS_open:
+	case SYS_openat:
+	case SYS_openat2:
+		return 0;
+	}
+	fi = rec_fd(t, fd);
+	return fi->cls == FD_REGULAR ? rec_file_changed(t, fi, off, len) : 0;
+}
+
+/* Bytes that went to stdout inside the kernel: read back from the file they came from. */
+static int moved_to_stdout(struct rec_task *t, int64_t result)
+{
+	const uint64_t *a = t->outs.call.args;
+	int out = t->outs.call.nr == SYS_sendfile ? (int)a[0] : (int)a[2];
+	int in = t->outs.call.nr == SYS_sendfile ? (int)a[1] : (int)a[0];
+	uint32_t echo = rec_echo(t, out);
+	char path[48];
+	uint8_t *p;
+	int fd;
+
+	if (!echo || result <= 0)
+		return 0;
+	p = fx_alloc(&t->rec->fx, (size_t)result);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, in);
+	fd = p ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0 && pread(fd, p, (size_t)result, (off_t)t->saved_pos) == result) {
+		struct effect *e = fx_add(&t->rec->fx, EFFECT_OUTPUT);
+
+		e->len = (uint64_t)result;
+		e->data = p;
+		t->call_flags |= echo;
+	} else {
+		rec_warn(t->rec, "output that %s moved inside the kernel is not shown on replay", t->outs.res.row->name);
+	}
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+int rec_files_after(struct rec_task *t, int64_t result)
+{
+	uint32_t flags = t->outs.res.row->flags;
+	uint32_t nr = t->outs.call.nr;
+	int r = 0;
+
+	if (flags & SYS_F_CLOSE)
+		forget_changed(t, result);
+	else if (result >= 0 && (flags & SYS_F_NEWFD))
+		rec_fd_forget(t->files, (int)result);
+	if (result > 0 && (nr == SYS_sendfile || nr == SYS_copy_file_range || nr == SYS_splice))
+		r = moved_to_stdout(t, result);
+	else if (result > 0 && (flags & SYS_F_WRITES))
+		t->call_flags |= rec_echo(t, (int)t->outs.call.args[0]);
+	if (r >= 0 && result >= 0 && (flags & SYS_F_FILEMOD))
+		r = file_written(t, result);
+	return r;
+}
+
+/* --- /proc/PID/status --- */
+
+/* Overwrites the value of one field with "0" and blanks: the length must not change. */
+static bool zero_field(char *text, const char *field)
+{
+	char *p = strstr(text, field);
+
+	if (!p)
+		return false;
+	p += strlen(field);
+	if (*p < '1' || *p > '9')
+		return false;
+	*p++ = '0';
+	while (*p >= '0' && *p <= '9')
+		*p++ = ' ';
+	return true;
+}
+
+static void set_cpus(const struct rec_task *t, char *text)
+{
+	char want[32], *p = strstr(text, "Cpus_allowed:\t"), *q;
+	uint64_t mask = 0;
+
+	if (!p)
+		return;
+	p += strlen("Cpus_allowed:\t");
+	q = p + strcspn(p, "\n");
+	for (int i = 0; i < 64; i++)
+		mask |= (uint64_t)!!CPU_ISSET(i, &t->proc->affinity) << i;
+	snprintf(want, sizeof(want), "%0*lx", (int)(q - p), mask);
+	if (strlen(want) == (size_t)(q - p) && !memchr(p, 0x2c, (size_t)(q - p)))
+		memcpy(p, want, strlen(want));
+}
+
+int rec_proc_status_fix(struct rec_task *t, uint64_t addr, uint64_t len)
+{
+	char text[8192];
+	bool changed;
+
+	if (!len || len >= sizeof(text) || eng_read(&t->t, addr, text, len) < 0)
+		return 0;
+	text[len] = '\0';
+	changed = zero_field(text, "TracerPid:\t");
+	changed |= zero_field(text, "\nSeccomp:\t");
+	changed |= zero_field(text, "\nSeccomp_filters:\t");
+	if (!t->proc->no_new_privs)
+		changed |= zero_field(text, "\nNoNewPrivs:\t");
+	set_cpus(t, text);
+	return changed ? eng_write(&t->t, addr, text, len) : 0;
+}

@@ -1,0 +1,267 @@
+/* The recorder's own structures. One struct rec per recording; nothing is global. */
+#ifndef RECORDER_REC_PRIV_H
+#define RECORDER_REC_PRIV_H
+
+#include <sched.h>
+#include "engine/engine.h"
+#include "recorder/recorder.h"
+
+struct rec;
+
+/* --- effects of the event being built (fx.c) --- */
+
+/* Bump memory for effect data: pointers stay valid until fx_reset(). */
+struct fx_block {
+	struct fx_block *next;
+	size_t used, cap;
+	uint8_t data[];
+};
+
+struct fx {
+	struct effect *e;
+	uint32_t n, cap;
+	struct fx_block *blocks;
+	int error; /* first failure, sticky until reset */
+};
+
+void fx_init(struct fx *fx);
+void fx_done(struct fx *fx);
+void fx_reset(struct fx *fx);
+/* Memory for n bytes, NULL (and fx->error) when there is none. */
+void *fx_alloc(struct fx *fx, size_t n);
+/* A zeroed effect of that kind at the end; a dummy when memory is short. */
+struct effect *fx_add(struct fx *fx, enum effect_kind kind);
+/* MEM (or INPUT) effect with the present content of [addr, addr+len) of t; what is not readable is left out. */
+void fx_memory(struct fx *fx, struct eng_task *t, enum effect_kind kind, uint64_t addr, uint64_t len);
+void fx_bytes(struct fx *fx, enum effect_kind kind, uint64_t addr, const void *p, size_t n);
+void fx_registers(struct fx *fx, struct eng_task *t);
+void fx_xstate(struct fx *fx, struct eng_task *t);
+
+/* --- descriptor tables (files.c) --- */
+
+enum fd_class { FD_UNKNOWN, FD_OTHER, FD_REGULAR, FD_PROC_STATUS };
+
+struct fd_info {
+	uint8_t cls;      /* enum fd_class */
+	uint8_t echo;     /* EVENT_F_STDOUT | EVENT_F_STDERR or 0 */
+	uint64_t dev, ino;
+};
+
+/* What is known of a descriptor table; shared by tasks as the kernel shares it. Filled on demand, forgotten when a descriptor may have changed. */
+#define FILES_MAX 1024
+struct rec_files {
+	int refs;
+	struct fd_info fd[FILES_MAX];
+};
+
+/* --- processes and tasks --- */
+
+struct rec_process {
+	struct rec_process *next;
+	struct manifest_process info; /* command, exe owned */
+	uint32_t live;                /* threads alive */
+	cpu_set_t affinity;           /* what the guest believes its mask is */
+	int dumpable;
+	bool no_new_privs;            /* asked for by the guest itself */
+};
+
+enum rec_state {
+	REC_STOPPED,  /* has a stop that is not handled yet */
+	REC_READY,    /* handled: may be resumed as next_how, next_signo */
+	REC_RUNNING,  /* resumed, the one that runs */
+	REC_BLOCKED,  /* resumed into a call and sleeps there; its entry is logged */
+	REC_LISTENING, /* group-stopped */
+	REC_DYING,    /* exit event seen; only its end is waited for */
+};
+
+#define STASH_MAX 64
+#define REC_SCRATCH_DEFAULT (128ull << 10) /* bytes of a thread's scratch memory unless a call needs more */
+
+struct rec_task {
+	struct eng_task t; /* first: engine functions take &rt->t */
+	struct rec_task *next;
+	struct rec *rec;
+	uint32_t num;
+	struct rec_process *proc;
+	struct rec_files *files;
+	enum rec_state state;
+	enum eng_resume next_how;
+	int next_signo;
+
+	/* the call it is in */
+	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
+	bool execed;           /* EXEC stop seen, its image is logged at the exit stop */
+	bool refused;
+	pid_t exec_former;
+	struct user_regs_struct entry; /* registers at entry, before we changed any */
+	uint64_t entry_hash;
+	struct sys_outs outs;
+	uint32_t call_flags;   /* event flags for the call */
+	struct effect *inputs; /* INPUT effects kept for the event (owned copies) */
+	uint32_t n_inputs;
+	struct buf input_bytes;
+	bool args_changed;     /* argument registers must be restored at exit */
+	uint8_t *snapshot;     /* memory before a call with unknown effects */
+	struct scratch_move *moves; /* buffers moved to scratch memory */
+	uint32_t n_moves;
+	struct fd_info high_fd; /* a descriptor beyond the table */
+	uint64_t saved_pos;    /* file position before an in-kernel copy to stdout */
+
+	/* exit of an interrupted call, whose restart is not known yet */
+	bool restart_pending;
+	int64_t restart_code;
+	uint32_t restart_nr;
+
+	/* asynchronous signals that wait for the next boundary */
+	siginfo_t stash[STASH_MAX];
+	unsigned n_stash;
+	siginfo_t redeliver; /* being sent again through the kernel with this information */
+	bool redelivering;
+	uint32_t redeliver_place; /* EVENT_F_AT_CALL or EVENT_F_AFTER */
+
+	uint64_t child_tid, robust_list; /* addresses the kernel writes at exit */
+	uint64_t scratch, scratch_len;
+	int exit_status;
+	bool exit_known, exit_logged;
+};
+
+/* A shared object: a file (dev, ino), anonymous shared memory, SysV segment. */
+struct rec_object {
+	uint64_t number, dev, ino;
+	uint64_t size;
+	bool writable; /* somebody maps it writable */
+};
+
+struct rec {
+	struct store *store;
+	struct store_writer *writer;
+	const struct rec_options *opt;
+	struct manifest manifest;
+	struct fx fx;
+	struct rec_task *tasks, *cur;
+	unsigned n_tasks;
+	struct rec_process *processes, **processes_end;
+	uint32_t last_num;
+	int cpu;
+	cpu_set_t affinity; /* before pinning */
+	uint64_t start_mono, slice_start, last_flush, deadline;
+	uint64_t next_checksum;
+	bool give_way;      /* the current task yielded */
+	/* Stops of children seen before their parent's birth event. */
+	struct rec_early {
+		pid_t tid;
+		struct eng_stop stop;
+	} early[64];
+	unsigned n_early;
+	struct rec_object *objects;
+	size_t n_objects;
+	uint64_t last_object;
+	int first_status;
+	pid_t first_pid;
+	bool forwarded;     /* a signal to hermit was passed on */
+	int error;          /* sticky failure of the store: ends the recording */
+	char reason[256];
+	bool stopping;      /* the tree is being killed */
+	bool cpuid_faulting;
+	uint64_t *syscall_counts, *refused_counts; /* SYS_TABLE_MAX + 1 each */
+	struct stat_id { uint64_t dev, ino; } stdio[3];
+	bool warned_setid;
+};
+
+/* --- session.c --- */
+/* Starts an event of t in ev (kind, thread, time). */
+void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind);
+/* Writes it with the effects gathered in rec->fx and empties those. */
+int rec_log(struct rec *rec, struct event *ev) MUST_CHECK;
+/* A NOTE event, a manifest warning and a line on stderr, once per text. */
+void rec_warn(struct rec *rec, const char *fmt, ...) PRINTF_LIKE(2, 3);
+struct rec_task *rec_task_new(struct rec *rec, pid_t tid, pid_t tgid, struct eng_mm *mm, struct rec_files *files, struct rec_process *proc);
+void rec_task_remove(struct rec *rec, struct rec_task *t);
+struct rec_task *rec_task_find(struct rec *rec, pid_t tid);
+struct rec_process *rec_process_new(struct rec *rec, uint32_t thread, uint32_t parent, pid_t pid);
+/* Handles the stop that t has. Sets its state. */
+int rec_handle_stop(struct rec_task *t) MUST_CHECK;
+/* Logs the entry of the call t sleeps in, if not yet done. */
+int rec_park(struct rec_task *t) MUST_CHECK;
+void rec_ready(struct rec_task *t, enum eng_resume how, int signo);
+/* Kills the whole tree and waits for it. */
+void rec_kill_all(struct rec *rec);
+void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st);
+
+/* --- sched.c --- */
+/* Runs tasks until one has a stop to be handled: 1 and it in *ret, 0 when no task is left. ERR_INTERRUPTED from signals. */
+int rec_sched(struct rec *rec, struct rec_task **ret) MUST_CHECK;
+
+/* --- calls.c, handlers.c --- */
+int rec_call_entry(struct rec_task *t) MUST_CHECK;
+int rec_call_exit(struct rec_task *t) MUST_CHECK;
+/* Hooks of calls that the table alone cannot describe. NULL members: nothing special. */
+struct rec_handler {
+	/* May change arguments (eng_regs_changed, t->args_changed) or answer the call: returns 1 and sets *ret_result, then the kernel never sees it. */
+	int (*enter)(struct rec_task *t, int64_t *ret_result);
+	/* After success or failure, before effects from the table are gathered. May change *result. */
+	int (*leave)(struct rec_task *t, int64_t *result);
+};
+const struct rec_handler *rec_handler(uint32_t nr); /* never NULL */
+/* Answers the call in progress without running it and logs it. */
+int rec_answer(struct rec_task *t, int64_t result, uint32_t flags) MUST_CHECK;
+
+/* --- signals.c --- */
+int rec_signal_stop(struct rec_task *t) MUST_CHECK;
+/* At a SECCOMP stop: a waiting signal that may be taken now? Then the call is put off: 1. */
+int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
+/* At an exit stop: sends one waiting signal through the kernel. */
+int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
+/* The restart of an interrupted call, seen at its next entry. */
+int rec_restart_seen(struct rec_task *t) MUST_CHECK;
+
+/* --- procs.c: birth, exec, exit --- */
+int rec_birth(struct rec_task *t) MUST_CHECK;
+int rec_exec_event(struct rec_task *t) MUST_CHECK;
+int rec_exec_finish(struct rec_task *t) MUST_CHECK;
+int rec_exiting(struct rec_task *t) MUST_CHECK;
+/* The task is gone: logs its exit unless done, removes it. */
+int rec_gone(struct rec_task *t) MUST_CHECK;
+
+/* --- maps.c --- */
+/* mmap succeeded: model, effects. */
+int rec_mapped(struct rec_task *t, uint64_t addr) MUST_CHECK;
+int rec_shm_attached(struct rec_task *t, uint64_t addr) MUST_CHECK;
+/* MAP effect of a mapping of an exec image. */
+int rec_map_image(struct rec_task *t, const struct maps_line *line) MUST_CHECK;
+/* The call changed [off, off+len) of the file behind fd: notes what mappings of it show now. */
+int rec_file_changed(struct rec_task *t, const struct fd_info *fi, uint64_t off, uint64_t len) MUST_CHECK;
+bool rec_range_shared(struct rec_task *t, uint64_t addr, uint64_t len);
+bool rec_range_writable(struct rec_task *t, uint64_t addr, uint64_t len);
+/* Hash of the writable private memory of t's address space. */
+int rec_checksum(struct rec_task *t) MUST_CHECK;
+/* Copy of all writable memory before a call of unknown effects; compare afterwards. */
+int rec_snapshot_take(struct rec_task *t) MUST_CHECK;
+int rec_snapshot_compare(struct rec_task *t) MUST_CHECK;
+
+/* --- scratch.c --- */
+int rec_scratch_move(struct rec_task *t) MUST_CHECK;
+int rec_scratch_leave(struct rec_task *t, int64_t result) MUST_CHECK;
+void rec_scratch_forget(struct rec_task *t);
+
+/* --- files.c --- */
+struct rec_files *rec_files_new(void);
+struct rec_files *rec_files_copy(const struct rec_files *f);
+struct rec_files *rec_files_ref(struct rec_files *f);
+void rec_files_unref(struct rec_files *f);
+/* What fd is, asked from the kernel when not known. */
+const struct fd_info *rec_fd(struct rec_task *t, int fd);
+void rec_fd_forget(struct rec_files *f, int fd);
+void rec_fd_forget_all(struct rec_files *f);
+int rec_files_after(struct rec_task *t, int64_t result) MUST_CHECK;
+/* EVENT_F_STDOUT/STDERR for a call that wrote to fd. */
+uint32_t rec_echo(struct rec_task *t, int fd);
+/* A read of /proc/PID/status: what names hermit is replaced in guest memory. */
+int rec_proc_status_fix(struct rec_task *t, uint64_t addr, uint64_t len) MUST_CHECK;
+
+/* --- machine.c: facts for the manifest --- */
+int rec_machine_facts(struct rec *rec) MUST_CHECK;
+/* CPUID answer as the guest gets it: features masked. */
+void rec_cpuid(const struct rec *rec, uint32_t leaf, uint32_t sub, uint32_t ret[4]);
+
+#endif

@@ -1,0 +1,242 @@
+/* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it gives way.
+ *
+ * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has stopped: guests must not be
+ * touched while one of them runs. */
+#define LOG_AREA "recorder.sched"
+#include "recorder/rec_priv.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/os.h"
+
+#define SLICE_NS 10000000ull
+
+static bool runnable(const struct rec_task *t)
+{
+	return t->state == REC_STOPPED || t->state == REC_READY;
+}
+
+/* Stops of children that were born but whose parent's event is not handled yet are left in the kernel's queue by waiting for them by id in rec_birth();
+ * one that arrives here first is kept in the list as a task without a number. */
+void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
+{
+	struct rec_task *t = rec_task_find(rec, tid);
+	unsigned long former;
+
+	if (st->kind == ENG_STOP_EXEC) {
+		struct eng_task probe = { .tid = tid };
+
+		if (eng_message(&probe, &former) >= 0 && former != (unsigned long)tid) {
+			struct rec_task *execer = rec_task_find(rec, (pid_t)former);
+
+			/* A thread took over the leader's id; the old leader is gone without notice. */
+			if (execer) {
+				if (t)
+					t->t.tid = 0;
+				execer->t.tid = tid;
+				execer->exec_former = (pid_t)former;
+				t = execer;
+			}
+		}
+	}
+	if (!t) {
+		if (rec->n_early < ARRAY_SIZE(rec->early))
+			rec->early[rec->n_early++] = (struct rec_early){ tid, *st };
+		return;
+	}
+	t->t.stop = *st;
+	t->t.running = false;
+	t->t.regs_valid = t->t.regs_dirty = false;
+	t->t.gone = st->kind == ENG_STOP_GONE;
+	t->state = REC_STOPPED;
+}
+
+static int drain(struct rec *rec)
+{
+	struct eng_stop st;
+	pid_t tid;
+	int r;
+
+	while ((r = eng_wait_any(false, &tid, &st)) > 0)
+		rec_note_stop(rec, tid, &st);
+	return r == -ECHILD ? 0 : r;
+}
+
+static bool others_runnable(struct rec *rec, const struct rec_task *than)
+{
+	for (struct rec_task *t = rec->tasks; t; t = t->next)
+		if (t != than && runnable(t))
+			return true;
+	return false;
+}
+
+static int block(struct rec_task *t)
+{
+	t->state = REC_BLOCKED;
+	return rec_park(t);
+}
+
+/* Waits for a stop of anybody; the running task counts as blocked if another one stops first. */
+static int wait_for_anybody(struct rec *rec, struct rec_task *t)
+{
+	struct eng_stop st;
+	pid_t tid;
+	int r = eng_wait_any(true, &tid, &st);
+
+	if (r < 0)
+		return r == -ECHILD ? ERR_GUEST_GONE : r;
+	rec_note_stop(rec, tid, &st);
+	return t->state == REC_RUNNING ? block(t) : 0;
+}
+
+static bool may_block(const struct rec_task *t)
+{
+	return t->next_how == ENG_TO_EXIT && t->in_call && t->outs.res.row && (t->outs.res.row->flags & SYS_F_BLOCK);
+}
+
+/* Calls that take other threads with them: their stops must be served meanwhile. */
+static bool ends_threads(const struct rec_task *t)
+{
+	return t->in_call && t->outs.res.row && (t->outs.call.nr == 59 || t->outs.call.nr == 322 || t->execed);
+}
+
+/* The running task was interrupted by our tick: is it asleep in a call that we thought would not block? */
+static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
+{
+	int r = drain(rec);
+
+	if (r < 0 || t->state != REC_RUNNING)
+		return r < 0 ? r : 0;
+	if (t->in_call && t->next_how == ENG_TO_EXIT && others_runnable(rec, t) && eng_state(t->t.tid) == 'S')
+		return block(t);
+	return ERR_INTERRUPTED;
+}
+
+/* Waits until t (RUNNING) has stopped or is found asleep. */
+static int wait_running(struct rec *rec, struct rec_task *t)
+{
+	struct eng_stop st;
+	int r;
+
+	if (may_block(t)) {
+		r = drain(rec);
+		if (r < 0 || t->state != REC_RUNNING)
+			return r;
+		if (!others_runnable(rec, t))
+			return wait_for_anybody(rec, t);
+		r = eng_wait_brief(&t->t, &st);
+		if (r == 0)
+			return block(t);
+	} else if (ends_threads(t)) {
+		return wait_for_anybody(rec, t);
+	} else {
+		r = eng_wait_task(&t->t, &st);
+		if (r == ERR_INTERRUPTED)
+			return check_unexpected_sleep(rec, t);
+	}
+	if (r < 0)
+		return r;
+	if (t->t.stop.kind == ENG_STOP_EXEC)
+		rec_note_stop(rec, t->t.tid, &st);
+	t->state = REC_STOPPED;
+	return 0;
+}
+
+static int start(struct rec_task *t)
+{
+	int r = eng_resume(&t->t, t->next_how, t->next_signo);
+
+	if (r < 0)
+		return r;
+	t->state = t->next_how == ENG_LISTEN ? REC_LISTENING : REC_RUNNING;
+	return 0;
+}
+
+/* Round robin after the current one; the list is in order of birth, newest first. */
+static struct rec_task *pick(struct rec *rec)
+{
+	struct rec_task *from = rec->cur ? rec->cur->next : rec->tasks;
+
+	for (struct rec_task *t = from; t; t = t->next)
+		if (runnable(t))
+			return t;
+	for (struct rec_task *t = rec->tasks; t; t = t->next)
+		if (runnable(t))
+			return t;
+	return NULL;
+}
+
+static struct rec_task *choose(struct rec *rec, uint64_t now)
+{
+	struct rec_task *t = rec->cur;
+
+	if (t && t->state == REC_STOPPED)
+		return t;
+	if (t && t->state == REC_READY && !rec->give_way && now - rec->slice_start < SLICE_NS)
+		return t;
+	if (drain(rec) < 0)
+		return t && runnable(t) ? t : NULL;
+	rec->give_way = false;
+	t = pick(rec);
+	if (t && t != rec->cur) {
+		log_trace("switch to thread %u", t->num);
+		rec->cur = t;
+	}
+	rec->slice_start = now;
+	return t;
+}
+
+/* Everybody sleeps. */
+static int wait_for_nobody(struct rec *rec)
+{
+	struct eng_stop st;
+	pid_t tid;
+	int r = eng_wait_any(true, &tid, &st);
+
+	if (r == -ECHILD) { /* tasks whose end was never reported (a leader replaced by exec) */
+		while (rec->tasks)
+			rec_task_remove(rec, rec->tasks);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	rec_note_stop(rec, tid, &st);
+	return 2;
+}
+
+static int step(struct rec *rec, struct rec_task **ret)
+{
+	struct rec_task *t = rec->cur && rec->cur->state == REC_RUNNING ? rec->cur : NULL;
+	int r;
+
+	if (!t) {
+		t = choose(rec, os_mono_ns());
+		if (!t)
+			return rec->tasks ? wait_for_nobody(rec) : 0;
+		if (t->state == REC_STOPPED) {
+			*ret = t;
+			return 1;
+		}
+		r = start(t);
+		if (r < 0 || t->state != REC_RUNNING)
+			goto out;
+	}
+	r = wait_running(rec, t);
+out:
+	if (r == ERR_GUEST_GONE) {
+		t->state = REC_DYING;
+		r = 0;
+	}
+	return r < 0 ? r : 2;
+}
+
+int rec_sched(struct rec *rec, struct rec_task **ret)
+{
+	int r;
+
+	do
+		r = step(rec, ret);
+	while (r == 2);
+	return r;
+}

@@ -1,0 +1,351 @@
+/* System calls, signals and trapped instructions: the thread runs to the recorded place, the place is compared, the outcome applied. */
+#define LOG_AREA "replayer.calls"
+#include "replayer/rep_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "engine/sysprint.h"
+
+/* --- running --- */
+
+static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
+{
+	siginfo_t si;
+
+	switch (st->signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+		return eng_siginfo(&t->t, &si) >= 0 && si.si_code > 0;
+	}
+	return false; /* somebody signals the replayed process: not part of the recording */
+}
+
+/* Runs in user mode to the next thing the program does. */
+static int run(struct rep_task *t, struct eng_stop *ret)
+{
+	for (;;) {
+		int r = eng_resume(&t->t, ENG_RUN, 0);
+
+		while (r >= 0) {
+			r = eng_wait_task(&t->t, ret);
+			if (r != ERR_INTERRUPTED)
+				break;
+			r = 0;
+		}
+		if (r < 0)
+			return r;
+		switch (ret->kind) {
+		case ENG_STOP_SECCOMP:
+			t->place = REP_ENTRY;
+			return 0;
+		case ENG_STOP_SIGNAL:
+			if (!from_the_program(t, ret))
+				continue;
+			t->place = REP_USER;
+			return 0;
+		case ENG_STOP_GONE:
+		case ENG_STOP_EXITING:
+			return ERR_GUEST_GONE;
+		default:
+			continue;
+		}
+	}
+}
+
+static void call_of(const struct rep_task *t, const struct user_regs_struct *r, struct sys_call *c)
+{
+	(void)t;
+	*c = (struct sys_call){ .nr = (uint32_t)r->orig_rax, .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 } };
+}
+
+static void describe_call(struct rep_task *t, const struct sys_call *c, struct buf *out)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+
+	sysprint_call(out, c, false, 0, &mem, &mem, NULL);
+}
+
+static int wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei)
+{
+	CLEANUP(buf_done) struct buf got;
+	char name[24];
+	struct user_regs_struct *r;
+	struct sys_call c;
+
+	buf_init(&got);
+	if (eng_regs(&t->t, &r) < 0)
+		return ERR_GUEST_GONE;
+	if (st->kind == ENG_STOP_SECCOMP) {
+		call_of(t, r, &c);
+		describe_call(t, &c, &got);
+	} else {
+		buf_printf(&got, "%s", sysprint_signal(st->signo, name));
+	}
+	return rep_diverged(s, t, ev, ei, "got %s at %#llx", buf_cstr(&got), r->rip);
+}
+
+static int wrong_call(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct sys_call *got, struct errinfo *ei)
+{
+	CLEANUP(buf_done) struct buf text;
+
+	buf_init(&text);
+	buf_printf(&text, "got ");
+	describe_call(t, got, &text);
+	return rep_diverged(s, t, ev, ei, "%s", buf_cstr(&text));
+}
+
+int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	struct user_regs_struct *r;
+	struct eng_stop st;
+	struct sys_call c;
+	int rc;
+
+	if (t->in_call)
+		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": thread %u is already in a call", ev->number, t->num);
+	rc = run(t, &st);
+	if (rc >= 0 && st.kind != ENG_STOP_SECCOMP)
+		return wrong_stop(s, t, ev, &st, ei);
+	if (rc >= 0)
+		rc = eng_regs(&t->t, &r);
+	if (rc < 0)
+		return rc;
+	call_of(t, r, &c);
+	if (ev->kind != EVENT_SIGNAL && c.nr != ev->sysno)
+		return wrong_call(s, t, ev, &c, ei);
+	if (ev->regs_hash && eng_regs_hash(r) != ev->regs_hash) {
+		if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_SIGNAL || !memcmp(c.args, ev->args, sizeof(c.args)))
+			return rep_diverged(s, t, ev, ei, "the registers differ from the recorded ones at the entry of %s",
+					    sys_row(c.nr)->name);
+		return wrong_call(s, t, ev, &c, ei);
+	}
+	t->entry = *r;
+	t->sysno = c.nr;
+	memcpy(t->args, c.args, sizeof(t->args));
+	return s->opt.check && ev->kind != EVENT_SIGNAL ? rep_check_inputs(s, t, ev, ei) : 0;
+}
+
+/* --- the outcome --- */
+
+/* Leaves the call with the recorded result; the kernel of this machine never sees the guest's call. */
+static void finish_call(struct rep_task *t, int64_t result)
+{
+	struct user_regs_struct r = t->entry;
+
+	r.rax = (unsigned long)result;
+	r.orig_rax = (unsigned long)-1;
+	eng_regs_set(&t->t, &r);
+	t->place = t->place == REP_ENTRY ? REP_ENTRY : REP_USER;
+	t->in_call = false;
+}
+
+static bool sets_registers(const struct event *ev)
+{
+	for (uint32_t i = 0; i < ev->n_effects; i++)
+		if (ev->effects[i].kind == EFFECT_REGS && (!ev->effects[i].thread || ev->effects[i].thread == ev->thread))
+			return true;
+	return false;
+}
+
+/* Address-space calls that are run again. What can move is told where to go. */
+static int reexec(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	uint64_t a[6];
+	int64_t result;
+	bool keep;
+	int r;
+
+	memcpy(a, t->args, sizeof(a));
+	keep = !a[1] || (a[3] & MREMAP_DONTUNMAP);
+	if (t->sysno == SYS_mremap && (uint64_t)ev->result != a[0]) {
+		a[3] |= MREMAP_MAYMOVE | MREMAP_FIXED;
+		a[4] = (uint64_t)ev->result;
+	}
+	if (t->sysno == SYS_madvise && a[2] == MADV_FREE)
+		a[2] = MADV_DONTNEED;
+	r = rep_remote(t, t->sysno, a, &result);
+	if (r < 0)
+		return r;
+	if (result != ev->result)
+		return rep_diverged(s, t, ev, ei, "%s gave %" PRId64 " instead of %" PRId64 " when it was run again", sys_row(t->sysno)->name,
+				    result, ev->result);
+	if (result < 0)
+		return 0;
+	if (t->sysno == SYS_mprotect || t->sysno == SYS_pkey_mprotect)
+		return aspace_protect(&t->t.mm->as, a[0], a[0] + ALIGN_UP(a[1], 4096ull), (uint32_t)a[2] & 7);
+	if (t->sysno == SYS_mremap)
+		return aspace_remap(&t->t.mm->as, a[0], ALIGN_UP(a[1], 4096ull), (uint64_t)result, ALIGN_UP(a[2], 4096ull), keep);
+	return 0;
+}
+
+/* arch_prctl changed what the entry registers hold. */
+static int take_segment_bases(struct rep_task *t)
+{
+	struct user_regs_struct *r;
+	int rc;
+
+	if (t->sysno != SYS_arch_prctl)
+		return 0;
+	rc = eng_regs(&t->t, &r);
+	if (rc < 0)
+		return rc;
+	t->entry.fs_base = r->fs_base;
+	t->entry.gs_base = r->gs_base;
+	return 0;
+}
+
+static int outcome(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	int r = rep_output(s, t, ev);
+
+	if (r >= 0 && (ev->flags & EVENT_F_REEXEC)) {
+		r = reexec(s, t, ev, ei);
+		if (r >= 0)
+			r = take_segment_bases(t);
+	}
+	if (r >= 0)
+		r = rep_apply(s, t, ev, ei);
+	if (r < 0)
+		return r;
+	if (sets_registers(ev))
+		t->in_call = false;
+	else
+		finish_call(t, ev->result);
+	t->have_written = false;
+	return 0;
+}
+
+int rep_syscall(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	int r = rep_run_to_call(s, t, ev, ei);
+
+	return r < 0 ? r : outcome(s, t, ev, ei);
+}
+
+int rep_syscall_enter(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	int r = rep_run_to_call(s, t, ev, ei);
+
+	if (r < 0)
+		return r;
+	t->in_call = true;
+	return rep_output_keep(s, t);
+}
+
+int rep_syscall_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	if (!t->in_call || t->sysno != ev->sysno)
+		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": result of a call that thread %u did not make", ev->number, t->num);
+	return outcome(s, t, ev, ei);
+}
+
+int rep_restart(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(&t->t, &r);
+
+	(void)s;
+	(void)ei;
+	if (rc < 0)
+		return rc;
+	r->rip -= 2;
+	r->rax = (unsigned long)ev->result;
+	r->orig_rax = (unsigned long)-1;
+	eng_regs_changed(&t->t);
+	return 0;
+}
+
+/* --- signals and traps --- */
+
+static int run_to_fault(struct rep_session *s, struct rep_task *t, const struct event *ev, int signo, struct errinfo *ei)
+{
+	struct user_regs_struct *r;
+	struct eng_stop st;
+	int rc = run(t, &st);
+
+	if (rc < 0)
+		return rc;
+	if (st.kind != ENG_STOP_SIGNAL || st.signo != signo)
+		return wrong_stop(s, t, ev, &st, ei);
+	rc = eng_regs(&t->t, &r);
+	if (rc < 0)
+		return rc;
+	if (ev->rip && r->rip != ev->rip)
+		return rep_diverged(s, t, ev, ei, "signal %d came at %#llx instead of %#" PRIx64, signo, r->rip, ev->rip);
+	if (ev->regs_hash && eng_regs_hash(r) != ev->regs_hash)
+		return rep_diverged(s, t, ev, ei, "the registers differ from the recorded ones at %#llx", r->rip);
+	return 0;
+}
+
+int rep_signal(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	int r = 0;
+
+	if (!(ev->flags & EVENT_F_ASYNC))
+		r = run_to_fault(s, t, ev, (int)ev->signo, ei);
+	else if (ev->flags & EVENT_F_AT_CALL)
+		r = rep_run_to_call(s, t, ev, ei);
+	if (r >= 0)
+		r = rep_apply(s, t, ev, ei);
+	return r;
+}
+
+int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	bool cpuid = ev->kind == EVENT_CPUID;
+	struct user_regs_struct *r;
+	enum eng_insn insn;
+	unsigned len;
+	int rc;
+
+	if (cpuid && !s->cpuid_faulting)
+		return 0; /* this CPU answers by itself: rep_check_machine() has compared the features */
+	rc = run_to_fault(s, t, ev, SIGSEGV, ei);
+	if (rc < 0)
+		return rc;
+	insn = eng_trapped_insn(&t->t, &len);
+	if ((insn == ENG_INSN_CPUID) != cpuid || insn == ENG_INSN_OTHER)
+		return rep_diverged(s, t, ev, ei, "got a fault of another instruction at %#" PRIx64, ev->rip);
+	rc = eng_regs(&t->t, &r);
+	if (rc < 0)
+		return rc;
+	if (cpuid) {
+		r->rax = (uint32_t)ev->args[2];
+		r->rbx = ev->args[2] >> 32;
+		r->rcx = (uint32_t)ev->args[3];
+		r->rdx = ev->args[3] >> 32;
+	} else {
+		r->rax = (uint32_t)ev->args[0];
+		r->rdx = ev->args[0] >> 32;
+		if (ev->args[2])
+			r->rcx = (uint32_t)ev->args[1];
+	}
+	r->rip += len;
+	eng_regs_changed(&t->t);
+	return 0;
+}
+
+int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	uint64_t hash;
+	int r;
+
+	if (!s->opt.check)
+		return 0;
+	r = eng_memory_hash(&t->t, &hash);
+	if (r < 0)
+		return r;
+	if (hash != ev->args[0])
+		return rep_diverged(s, t, ev, ei, "the writable memory of thread %u has checksum %#" PRIx64 " instead of %#" PRIx64, t->num, hash,
+				    ev->args[0]);
+	return 0;
+}

@@ -1,0 +1,316 @@
+/* Replayed processes and threads: made by clone in the empty template or in a replayed thread, ended by exit or SIGKILL.
+ *
+ * All share the replayer's descriptor table, so that blobs and shared objects can be mapped without opening anything inside; all are
+ * direct children of the replayer (CLONE_PARENT), so that it alone reaps them. */
+#define LOG_AREA "replayer.procs"
+#include "replayer/rep_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define THREADS_MAX (1u << 22)
+
+struct rep_task *rep_task(struct rep_session *s, uint32_t num)
+{
+	return num < s->cap_tasks ? s->tasks[num] : NULL;
+}
+
+static int put_task(struct rep_session *s, struct rep_task *t)
+{
+	if (t->num >= s->cap_tasks) {
+		uint32_t cap = MAX(t->num + 1, s->cap_tasks * 2 + 16);
+		struct rep_task **v;
+
+		if (t->num > THREADS_MAX)
+			return ERR_LIMIT;
+		v = reallocarray(s->tasks, cap, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		for (uint32_t i = s->cap_tasks; i < cap; i++)
+			v[i] = NULL;
+		s->tasks = v;
+		s->cap_tasks = cap;
+	}
+	if (s->tasks[t->num])
+		return ERR_CORRUPT;
+	s->tasks[t->num] = t;
+	return 0;
+}
+
+static void proc_unref(struct rep_proc *p)
+{
+	if (p && --p->refs == 0)
+		free(p);
+}
+
+void rep_task_free(struct rep_session *s, struct rep_task *t)
+{
+	if (t->num < s->cap_tasks && s->tasks[t->num] == t)
+		s->tasks[t->num] = NULL;
+	proc_unref(t->proc);
+	buf_done(&t->written);
+	eng_task_done(&t->t);
+	free(t);
+}
+
+/* New task of that number; takes mm and proc references. */
+static int add_task(struct rep_session *s, uint32_t num, pid_t tid, struct eng_mm *mm, struct rep_proc *p, struct rep_task **ret)
+{
+	struct rep_task *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	eng_task_init(&t->t, tid, p->tgid, mm);
+	t->num = num;
+	t->proc = p;
+	buf_init(&t->written);
+	r = put_task(s, t);
+	if (r < 0) {
+		rep_task_free(s, t);
+		return r;
+	}
+	p->live++;
+	*ret = t;
+	return 0;
+}
+
+static struct rep_proc *new_proc(pid_t tgid)
+{
+	struct rep_proc *p = calloc(1, sizeof(*p));
+
+	if (p)
+		*p = (struct rep_proc){ .refs = 1, .tgid = tgid };
+	return p;
+}
+
+static int wait_first_stop(pid_t tid)
+{
+	struct eng_task t = { .tid = tid };
+	struct eng_stop st;
+	int r;
+
+	do
+		r = eng_wait_task(&t, &st);
+	while (r == ERR_INTERRUPTED);
+	return r < 0 ? r : st.kind == ENG_STOP_TRAP ? 0 : ERR_GUEST_GONE;
+}
+
+int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, struct errinfo *ei)
+{
+	struct eng_task template;
+	struct eng_mm *mm = NULL;
+	struct rep_proc *p;
+	int64_t tid;
+	int r;
+
+	eng_task_init(&template, s->template, s->template, s->template_mm);
+	r = eng_remote(&template, SYS_clone, (uint64_t[6]){ CLONE_FILES | CLONE_PARENT | SIGCHLD }, &tid);
+	if (r >= 0)
+		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
+	if (r >= 0)
+		r = eng_mm_new((pid_t)tid, &mm);
+	if (r < 0)
+		return errinfo_set_r(ei, r, "make a process for the replay");
+	mm->gate = ENG_STUB_GATE;
+	p = new_proc((pid_t)tid);
+	return p ? add_task(s, num, (pid_t)tid, mm, p, ret) : -ENOMEM;
+}
+
+/* Kills a whole process and reaps its threads. */
+static void kill_process(pid_t tgid)
+{
+	struct eng_task t = { .tid = tgid };
+	struct eng_stop st;
+
+	kill(tgid, SIGKILL);
+	for (;;) {
+		int r = eng_wait_task(&t, &st);
+
+		if (r == ERR_INTERRUPTED)
+			continue;
+		if (r < 0 || st.kind == ENG_STOP_GONE)
+			return;
+		if (eng_resume(&t, ENG_RUN, 0) < 0)
+			log_trace("%d is dying", tgid);
+	}
+}
+
+void rep_kill_all(struct rep_session *s)
+{
+	struct eng_stop st;
+	pid_t tid;
+	int r;
+
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i])
+			kill(s->tasks[i]->proc->tgid, SIGKILL);
+	if (s->template > 0)
+		kill(s->template, SIGKILL);
+	else
+		return;
+	while ((r = eng_wait_any(true, &tid, &st)) > 0 || r == ERR_INTERRUPTED) {
+		struct eng_task t = { .tid = tid };
+
+		if (r > 0 && st.kind != ENG_STOP_GONE) {
+			kill(tid, SIGKILL);
+			if (eng_resume(&t, ENG_RUN, 0) < 0)
+				log_trace("%d is dying", tid);
+		}
+	}
+	s->template = 0;
+}
+
+/* --- exec --- */
+
+int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
+{
+	struct rep_task *old = rep_task(s, ev->thread), *t;
+	const struct rlimit stack = { ev->args[0] ? ev->args[0] : 8u << 20, RLIM_INFINITY };
+	struct rlimit have;
+	int r;
+
+	if (old && !old->in_call) { /* a call that became exec while nobody else ran */
+		r = rep_run_to_call(s, old, ev, ei);
+		if (r < 0)
+			return r;
+	}
+	if (old) {
+		pid_t tgid = old->proc->tgid;
+
+		rep_task_free(s, old);
+		kill_process(tgid);
+	}
+	r = rep_new_process(s, ev->thread, &t, ei);
+	if (r < 0)
+		return r;
+	/* How far its stack grows is part of the recording. */
+	if (prlimit(t->t.tid, RLIMIT_STACK, NULL, &have) == 0) {
+		have.rlim_cur = MIN(stack.rlim_cur, have.rlim_max);
+		if (prlimit(t->t.tid, RLIMIT_STACK, &have, NULL) < 0)
+			log_debug("stack limit of the replayed process not set");
+	}
+	return rep_apply(s, t, ev, ei);
+}
+
+/* --- birth --- */
+
+static uint64_t clone_flags(const struct event *ev)
+{
+	switch (ev->sysno) {
+	case SYS_clone:
+		return ev->args[0];
+	case SYS_clone3:
+		return ev->args[2];
+	case SYS_vfork:
+		return CLONE_VM | CLONE_VFORK;
+	default:
+		return 0;
+	}
+}
+
+/* What matters to memory is kept of the flags; descriptors, parents and ids are the replayer's. */
+static uint64_t replay_flags(uint64_t flags)
+{
+	if (flags & CLONE_THREAD)
+		return CLONE_VM | CLONE_THREAD | CLONE_SIGHAND | CLONE_FILES | CLONE_FS | CLONE_SYSVSEM;
+	return CLONE_FILES | CLONE_PARENT | (flags & CLONE_VM) | SIGCHLD;
+}
+
+static int make_child(struct rep_session *s, struct rep_task *t, const struct event *ev, struct rep_task **ret)
+{
+	uint64_t flags = clone_flags(ev);
+	struct eng_mm *mm = NULL;
+	struct rep_proc *p;
+	int64_t tid;
+	int r = rep_remote(t, SYS_clone, (uint64_t[6]){ replay_flags(flags) }, &tid);
+
+	if (r >= 0)
+		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
+	if (r < 0)
+		return r;
+	if (flags & CLONE_VM)
+		mm = eng_mm_ref(t->t.mm);
+	else
+		r = eng_mm_fork(t->t.mm, (pid_t)tid, &mm);
+	if (r < 0)
+		return r;
+	p = flags & CLONE_THREAD ? t->proc : new_proc((pid_t)tid);
+	if (!p)
+		return -ENOMEM;
+	if (flags & CLONE_THREAD)
+		p->refs++;
+	return add_task(s, ev->child, (pid_t)tid, mm, p, ret);
+}
+
+int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	struct rep_task *child;
+	int r = rep_run_to_call(s, t, ev, ei);
+
+	if (r < 0)
+		return r;
+	t->in_call = true;
+	r = make_child(s, t, ev, &child);
+	return r < 0 ? r : rep_apply(s, t, ev, ei);
+}
+
+/* --- exit --- */
+
+/* Lets one thread end while its process lives on. The leader stays behind as a zombie. */
+static int end_thread(struct rep_task *t)
+{
+	struct user_regs_struct *r;
+	struct eng_stop st;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	r->rdi = 0;
+	if (t->place == REP_ENTRY) {
+		r->orig_rax = SYS_exit;
+	} else {
+		r->rip = t->t.mm->gate;
+		r->rax = SYS_exit;
+		r->orig_rax = (unsigned long)-1;
+	}
+	eng_regs_changed(&t->t);
+	for (;;) {
+		rc = eng_resume(&t->t, ENG_RUN, 0);
+		if (rc < 0)
+			return rc == ERR_GUEST_GONE ? 0 : rc;
+		if (t->t.stop.kind == ENG_STOP_EXITING && t->t.tid == t->t.tgid)
+			return 0;
+		do
+			rc = eng_wait_task(&t->t, &st);
+		while (rc == ERR_INTERRUPTED);
+		if (rc < 0 || st.kind == ENG_STOP_GONE)
+			return rc == ERR_GUEST_GONE ? 0 : rc;
+	}
+}
+
+int rep_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	struct rep_proc *p = t->proc;
+	int r = rep_apply(s, t, ev, ei);
+
+	if (r < 0)
+		return r;
+	p->refs++;
+	p->live--;
+	if (p->live) {
+		r = end_thread(t);
+		rep_task_free(s, t);
+	} else {
+		rep_task_free(s, t);
+		kill_process(p->tgid);
+	}
+	proc_unref(p);
+	return r;
+}

@@ -1,0 +1,179 @@
+/* Replays event by event: runs the event's thread to the event's place, compares, applies what is recorded. */
+#define LOG_AREA "replayer.session"
+#include "replayer/rep_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* What replaying a kind needs. */
+static const struct rep_kind {
+	int (*replay)(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei);
+} kinds[EVENT_MAX_] = {
+	[EVENT_SYSCALL] = { rep_syscall },
+	[EVENT_SYSCALL_ENTER] = { rep_syscall_enter },
+	[EVENT_SYSCALL_EXIT] = { rep_syscall_exit },
+	[EVENT_SIGNAL] = { rep_signal },
+	[EVENT_TSC] = { rep_trap },
+	[EVENT_CPUID] = { rep_trap },
+	[EVENT_BIRTH] = { rep_birth },
+	[EVENT_EXIT] = { rep_exit },
+	[EVENT_CHECKSUM] = { rep_checksum },
+	[EVENT_RESTART] = { rep_restart },
+};
+
+static void pin(struct rep_session *s)
+{
+	json_t *j = json_object_get(s->manifest->cpu, "pinned_cpu");
+	int cpu = json_is_integer(j) ? (int)json_integer_value(j) : -1;
+
+	/* The recorded CPU number where there is one: a few instructions tell it. */
+	if (eng_pin(cpu, &s->affinity, sizeof(s->affinity)) < 0 && eng_pin(-1, NULL, 0) < 0)
+		log_debug("cannot pin to a CPU");
+}
+
+/* Blobs and shared objects are descriptors of ours. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+	if (getrlimit(RLIMIT_STACK, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_STACK, &rl); /* recorded stacks may be larger than ours */
+	}
+}
+
+static int make_template(struct rep_session *s, struct errinfo *ei)
+{
+	int r = eng_spawn_stub(&s->template, ei);
+
+	if (r < 0)
+		return r;
+	r = eng_mm_new(s->template, &s->template_mm);
+	if (r < 0)
+		return errinfo_set_r(ei, r, "open the memory of the empty process");
+	s->template_mm->gate = ENG_STUB_GATE;
+	return 0;
+}
+
+int rep_session_new(struct store_reader *r, const struct rep_options *opt, struct rep_session **ret, struct errinfo *ei)
+{
+	struct rep_session *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return errinfo_set_r(ei, -ENOMEM, "start the replay");
+	s->reader = r;
+	s->opt = *opt;
+	s->manifest = store_reader_manifest(r);
+	s->total = s->manifest->events;
+	s->first_status = s->manifest->status;
+	CPU_ZERO(&s->affinity);
+	rc = rep_check_machine(s, ei);
+	if (rc >= 0) {
+		pin(s);
+		raise_descriptor_limit();
+		rc = make_template(s, ei);
+	}
+	if (rc < 0) {
+		rep_session_free(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void rep_session_free(struct rep_session *s)
+{
+	if (!s)
+		return;
+	rep_kill_all(s);
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i])
+			rep_task_free(s, s->tasks[i]);
+	free(s->tasks);
+	eng_mm_unref(s->template_mm);
+	rep_objects_free(s);
+	if (CPU_COUNT(&s->affinity))
+		sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
+	free(s);
+}
+
+static void remember(struct rep_session *s, const struct event *ev)
+{
+	struct event *slot = &s->past[ev->number % ARRAY_SIZE(s->past)].ev;
+
+	*slot = *ev;
+	slot->text = "";
+	slot->blob = NULL;
+	slot->blob_len = 0;
+	slot->effects = NULL;
+	slot->n_effects = 0;
+}
+
+static int replay(struct rep_session *s, const struct event *ev, struct errinfo *ei)
+{
+	struct rep_task *t;
+	int r;
+
+	if (ev->kind == EVENT_EXEC)
+		return rep_exec(s, ev, ei);
+	if (ev->kind == EVENT_NOTE || ev->kind == EVENT_END)
+		return 0;
+	if (ev->kind >= EVENT_MAX_ || !kinds[ev->kind].replay)
+		return errinfo_set(ei, ERR_NEWER_FORMAT, "event %" PRIu64 " is of kind %s, which this hermit cannot replay", ev->number,
+				   event_kind_name(ev->kind));
+	t = rep_task(s, ev->thread);
+	if (!t)
+		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 " belongs to thread %u, which is not alive", ev->number, ev->thread);
+	r = kinds[ev->kind].replay(s, t, ev, ei);
+	if (r == ERR_GUEST_GONE)
+		return errinfo_set(ei, r, "event %" PRIu64 " (%s of thread %u): the replayed process died; was it killed from outside?",
+				   ev->number, event_kind_name(ev->kind), ev->thread);
+	return r < 0 ? errinfo_set_r(ei, r, "event %" PRIu64 " (%s of thread %u)", ev->number, event_kind_name(ev->kind), ev->thread) : r;
+}
+
+int rep_session_step(struct rep_session *s, struct errinfo *ei)
+{
+	const struct event *ev;
+	int r = store_reader_next(s->reader, &ev, ei);
+
+	if (r <= 0) {
+		s->ended = r == 0;
+		s->truncated = r == 0 && store_reader_truncated(s->reader);
+		return r;
+	}
+	remember(s, ev);
+	log_trace("event %" PRIu64 " %s thread %u", ev->number, event_kind_name(ev->kind), ev->thread);
+	s->event = ev->number;
+	r = replay(s, ev, ei);
+	if (r < 0) {
+		if (ei && !ei->event)
+			ei->event = ev->number;
+		s->diverged_thread = ev->thread;
+	}
+	return r < 0 ? r : 1;
+}
+
+int rep_session_run(struct rep_session *s, struct rep_result *ret, struct errinfo *ei)
+{
+	int r;
+
+	while ((r = rep_session_step(s, ei)) > 0) {
+		if (s->opt.progress && s->event % 1024 == 0)
+			s->opt.progress(s->opt.progress_ctx, s->event, s->total);
+		if (s->opt.stop_at && s->event + 1 >= s->opt.stop_at)
+			break;
+	}
+	*ret = (struct rep_result){ .status = s->first_status, .events = s->event, .truncated = s->truncated };
+	return r < 0 ? r : 0;
+}
