@@ -1,10 +1,12 @@
 /* System calls run in a tracee on our behalf. All signals are blocked meanwhile (PTRACE_SETSIGMASK), so that none is delivered between
  * our steps; SIGKILL alone gets through and shows as ERR_GUEST_GONE. */
+#define LOG_AREA "engine.remote"
 #include "engine/engine.h"
 
 #include <elf.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "engine/ptrace_priv.h"
 
 static int set_mask(struct eng_task *t, uint64_t mask)
@@ -30,6 +32,7 @@ static int resume_to(struct eng_task *t, enum eng_resume how, enum eng_stop_kind
 			return 0;
 		if (st.kind == ENG_STOP_GONE || st.kind == ENG_STOP_EXITING)
 			return ERR_GUEST_GONE;
+		log_trace("task %d: %s (%#x) on the way to %s", t->tid, eng_stop_name(st.kind), st.status, eng_stop_name(want));
 		if (st.kind != ENG_STOP_GROUP && st.kind != ENG_STOP_TRAP && st.kind != ENG_STOP_BIRTH)
 			return ERR_GUEST;
 	}

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +177,15 @@ out:
 
 /* --- replay's empty process --- */
 
+/* glibc registered this thread with the kernel, which would write to the area after we have unmapped it. */
+static void leave_rseq(void)
+{
+	enum { UNREGISTER = 1, GLIBC_SIGNATURE = 0x53053053, AREA = 32 };
+
+	if (__rseq_size)
+		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, AREA, UNREGISTER, GLIBC_SIGNATURE);
+}
+
 NORETURN static void stub_child(struct handshake *h)
 {
 	static const uint8_t code[] = { 0x0f, 0x05, 0xeb, 0xfc }; /* 1: syscall; jmp 1b */
@@ -189,6 +199,7 @@ NORETURN static void stub_child(struct handshake *h)
 	if (mprotect(gate, 4096, PROT_READ | PROT_EXEC) < 0)
 		child_fail(h, "protect the gate page", errno);
 	setsid(); /* no terminal signals */
+	leave_rseq();
 	setrlimit(RLIMIT_CORE, &core);
 	await_parent(h);
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
