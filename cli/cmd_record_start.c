@@ -1,0 +1,147 @@
+/* hermit record start: runs a program and records it. After the guest's end: how to replay it, sealing in the background, and an
+ * end like the guest's. */
+#include <string.h>
+#include "base/str.h"
+#include "cli/cmd.h"
+#include "cli/ending.h"
+#include "cli/fail.h"
+#include "cli/guestenv.h"
+#include "cli/records.h"
+#include "cli/sealer.h"
+#include "cli/stores.h"
+#include "cli/term.h"
+
+#define LABEL_MAX 100
+#define TIMEOUT_MAX (100u * 365 * 86400)
+#define CHECKSUM_EVERY 1000
+
+static const char *const cpu_profiles[REC_CPU_MAX_ + 1] = {
+	[REC_CPU_HOST] = "host", [REC_CPU_V2] = "x86-64-v2", [REC_CPU_V3] = "x86-64-v3",
+};
+
+/* The last thing on stderr. Scripts look for "hermit replay ID", and the printed command works as it stands; so it says --autopilot
+ * until there is a debugger to replay into. */
+static void announce(struct store *s, const struct store_id *id)
+{
+	const char *style = term_style(TERM_ERR, TERM_BOLD), *plain = term_style(TERM_ERR, TERM_PLAIN);
+	struct buf dir CLEANUP(buf_done) = { 0 };
+	char *abs CLEANUP(freep) = stores_abs_dir(s);
+
+	if (!stores_is_default(s)) {
+		buf_printf(&dir, " --data-dir=");
+		buf_put_shell_quoted(&dir, abs ? abs : store_dir(s));
+	}
+	fprintf(stderr, "\n%sRECORDING COMPLETE!%s To replay, run:\n\n", style, plain);
+	fprintf(stderr, "    hermit replay %s --autopilot%s\n\n", id->hex, buf_cstr(&dir));
+}
+
+static int check_values(const struct cmd_call *call)
+{
+	const struct record_values *v = call->values;
+
+	if (!v->label)
+		return 0;
+	if (!*v->label || strlen(v->label) > LABEL_MAX)
+		return cmd_usage(call->cmd, "a label ('--name') has 1 to %d characters", LABEL_MAX);
+	for (const char *p = v->label; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
+			return cmd_usage(call->cmd, "a label ('--name') may hold neither '/' nor control characters");
+	return 0;
+}
+
+static int record(struct record_job *job)
+{
+	const struct record_values *v = job->v;
+	struct store *s CLEANUP(store_freep) = NULL;
+	struct rec_result res = { 0 };
+	struct errinfo ei = { 0 };
+	int r = stores_open(v->data_dir, true, &s);
+
+	if (r)
+		return r;
+	r = record_job_run(job, s, &res, &ei);
+	if (r < 0)
+		return record_job_report(job, r, &ei);
+	if (res.refused_setid)
+		warn_user("a set-id program ran without gaining its rights, because it was traced");
+	if (res.truncated)
+		warn_user("the recording was cut off: %s; it replays up to there", res.reason);
+	announce(s, &res.id);
+	if (!v->no_seal)
+		sealer_start(s, &res.id);
+	return end_like(res.status);
+}
+
+static int run(const struct cmd_call *call)
+{
+	const struct record_values *v = call->values;
+	struct record_job job CLEANUP(record_job_done) = { 0 };
+	int r = check_values(call);
+
+	if (!r)
+		r = record_job_init(&job, v, call->argv, call->implied && !call->dashes);
+	if (r)
+		return r;
+	return v->verify ? record_verify(&job) : record(&job);
+}
+
+/* clang-format off */
+#define ROW(kind_, letter_, name_, member, ...) \
+	{ .kind = kind_, .letter = letter_, .name = name_, .offset = offsetof(struct record_values, member), __VA_ARGS__ }
+
+static const struct opt opts[] = {
+	ROW(OPT_LIST, 'e', "env", env, .arg = "NAME[=VALUE]",
+	    .help = "Set a variable for the program, or pass one on from here; may be repeated"),
+	ROW(OPT_ENUM, 0, "base-env", base_env, .arg = "WHAT", .choices = guestenv_base_names, .preset = GUESTENV_HOST,
+	    .help = "What its environment begins with: all of the host's, a fixed small one, or nothing"),
+	ROW(OPT_STRING, 0, "workdir", workdir, .arg = "DIR",
+	    .help = "Run it in DIR; a relative program path is looked up there"),
+	ROW(OPT_STRING, 0, "name", label, .arg = "LABEL",
+	    .help = "Label of the recording, usable instead of its id"),
+	OPT_DATA_DIR(struct record_values, data_dir),
+	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
+	    .help = "Kill the program after that time, keep no recording, exit with 124"),
+	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = CHECKSUM_EVERY,
+	    .help = "Record a checksum of the program's memory every K events (1000), for 'replay --check'; slow"),
+	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = cpu_profiles, .preset = REC_CPU_HOST,
+	    .help = "CPU features the program may find, so that the recording also replays on older CPUs; needs CPUID faulting"),
+	ROW(OPT_FLAG, 0, "verify", verify,
+	    .help = "Record, replay and compare, printing the verdict; keeps nothing. The program's stdin is /dev/null, its output is not shown"),
+	ROW(OPT_STRING, 0, "verify-json", verify_json, .arg = "FILE", .needs = "verify",
+	    .help = "Write the verdict to FILE as one line of JSON"),
+	ROW(OPT_FLAG, 0, "verify-strict", verify_strict, .needs = "verify",
+	    .help = "Compare memory checksums and what system calls read as well"),
+	ROW(OPT_FLAG, 0, "no-seal", no_seal,
+	    .help = "Do not compress the recording in the background afterwards"),
+	ROW(OPT_FLAG, 0, "strict", strict, .hidden = true, .help = "Accepted, without effect"),
+	{ .kind = OPT_END_ },
+};
+/* clang-format on */
+
+const struct cmd cmd_record_start = {
+	.name = "record start",
+	.summary = "Run a program and record it ('hermit record -- PROGRAM' for short)",
+	.usage = "[OPTIONS] -- PROGRAM [ARGS]...",
+	.about = "Runs PROGRAM as the shell would, and records it with all processes it starts. Its output, exit code and way to end "
+		 "are its own; at the end the command to replay the recording is printed. Everything after PROGRAM is passed to it.\n"
+		 "A recording whose recorder is killed, or whose disk fills up, is kept and replays up to there.",
+	.example = "    hermit record -- make -j2\n"
+		   "    hermit record start -e LANG=C --name nightly -- ./server --port 8080\n",
+	.opts = opts,
+	.values_size = sizeof(struct record_values),
+	.mode = OPT_GUEST,
+	.min_args = 1,
+	.max_args = CMD_ARGS_ANY,
+	.is_default = true,
+	.run = run,
+};
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.summary = "Record a program; list and manage recordings",
+	.usage = "[OPTIONS] -- PROGRAM [ARGS]...\n       hermit record COMMAND ...",
+	.about = "Runs PROGRAM and records it ('hermit record -- PROGRAM' is the same as 'hermit record start -- PROGRAM'), or does something "
+		 "with the recordings there are.",
+	.example = "    hermit record -- ls -l\n"
+		   "    hermit record list\n",
+};

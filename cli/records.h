@@ -1,0 +1,37 @@
+/* What 'record start' and 'record start --verify' share: the options, and running the recorder by them. */
+#ifndef CLI_RECORDS_H
+#define CLI_RECORDS_H
+
+#include "cli/opt.h"
+#include "recorder/recorder.h"
+
+struct record_values {
+	const char *data_dir, *workdir, *label, *verify_json;
+	struct opt_list env;
+	int base_env, cpu_profile;
+	uint64_t timeout_s, checksum;
+	bool verify, verify_strict, strict, no_seal;
+};
+
+/* What is to be recorded, found and checked. */
+struct record_job {
+	const struct record_values *v;
+	char *program; /* owned */
+	char **argv;   /* borrowed */
+	char **env;    /* owned */
+	int fds[3];    /* the guest's 0, 1, 2 */
+	bool discard;  /* leave `last` alone */
+};
+
+/* Fills job for argv (at least one word). 0, or the exit code after the fault was printed. record_job_done() is due in any case. */
+int record_job_init(struct record_job *job, const struct record_values *v, char **argv, bool implied) MUST_CHECK;
+void record_job_done(struct record_job *job); /* for CLEANUP too */
+/* Records into s. Results and errors of rec_record(). */
+int record_job_run(const struct record_job *job, struct store *s, struct rec_result *ret, struct errinfo *ei) MUST_CHECK;
+/* Prints why record_job_run() failed with r; exit code. */
+int record_job_report(const struct record_job *job, int r, const struct errinfo *ei);
+
+/* Records into a store of its own, replays, compares; the exit code of --verify. */
+int record_verify(struct record_job *job);
+
+#endif

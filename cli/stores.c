@@ -1,0 +1,112 @@
+/* See stores.h. */
+#define LOG_AREA "cli.stores"
+#include "cli/stores.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/log.h"
+#include "base/os.h"
+#include "cli/fail.h"
+
+static int find_dir(const char *dir, char **ret)
+{
+	int r = store_default_dir(dir, ret);
+
+	if (r >= 0)
+		return 0;
+	fail(EXIT_INTERNAL, "cannot tell where recordings are kept");
+	fail_cause("%s", r == -ENOENT ? "neither HOME nor XDG_DATA_HOME nor HERMIT_DATA_DIR is set" : err_str(r));
+	fail_cause("name a directory with --data-dir");
+	return EXIT_INTERNAL;
+}
+
+static int open_dir(const char *dir, bool create, struct store **ret)
+{
+	struct errinfo ei = { 0 };
+	int r = store_open(dir, create, ret, &ei);
+
+	if (r < 0)
+		return fail_r(r, &ei, "cannot open the recordings in %s", dir);
+	/* A store that may only be read has nothing for us to tidy up. */
+	r = store_recover(*ret);
+	if (r < 0)
+		log_debug("recover %s: %s", dir, err_str(r));
+	else if (r > 0)
+		log_info("%d recordings were cut off by a dead recorder; they are marked truncated", r);
+	return 0;
+}
+
+int stores_open(const char *dir, bool create, struct store **ret)
+{
+	char *found CLEANUP(freep) = NULL;
+	int r = find_dir(dir, &found);
+
+	return r ? r : open_dir(found, create, ret);
+}
+
+int stores_open_if_there(const char *dir, struct store **ret)
+{
+	char *found CLEANUP(freep) = NULL;
+	struct stat st;
+	int r = find_dir(dir, &found);
+
+	if (r)
+		return r;
+	if (stat(found, &st) && errno == ENOENT) {
+		*ret = NULL;
+		return 0;
+	}
+	return open_dir(found, false, ret);
+}
+
+int stores_resolve(struct store *s, const char *text, struct store_id *ret)
+{
+	struct errinfo ei = { 0 };
+	int r = store_resolve(s, text, ret, &ei);
+
+	/* "last" may be a label; else it is the word for where an id cannot be left out */
+	if (r == ERR_NOT_FOUND && text && !strcmp(text, "last")) {
+		ei = (struct errinfo){ 0 };
+		r = store_resolve(s, NULL, ret, &ei);
+	}
+	if (r >= 0)
+		return 0;
+	if (text)
+		return fail_r(r, &ei, "cannot find recording '%s' in %s", text, store_dir(s));
+	fail(EXIT_INTERNAL, "cannot find the last recording in %s", store_dir(s));
+	fail_causes(r, &ei);
+	if (r == ERR_NOT_FOUND)
+		fail_cause("make one: hermit record -- PROGRAM");
+	return EXIT_INTERNAL;
+}
+
+int stores_open_resolve(const char *dir, const char *text, struct store **ret, struct store_id *ret_id)
+{
+	struct store *s CLEANUP(store_freep) = NULL;
+	int r = stores_open(dir, false, &s);
+
+	if (!r)
+		r = stores_resolve(s, text, ret_id);
+	if (!r)
+		*ret = TAKE(s);
+	return r;
+}
+
+char *stores_abs_dir(const struct store *s)
+{
+	char *real = realpath(store_dir(s), NULL);
+
+	return real ? real : os_strdup(store_dir(s));
+}
+
+bool stores_is_default(const struct store *s)
+{
+	char *def CLEANUP(freep) = NULL;
+	struct stat a, b;
+
+	/* by identity, so that any way to write the path will do */
+	return store_default_dir(NULL, &def) >= 0 && !stat(def, &a) && !stat(store_dir(s), &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
