@@ -135,6 +135,8 @@ static inline void put_args_n(struct encoder *e, const struct event *ev, unsigne
 		put_u(e, ev->args[i]);
 }
 
+/* One line per field of store/events.def. */
+/* clang-format off */
 static inline void put_sysno(struct encoder *e, const struct event *ev) { put_u(e, ev->sysno); }
 static inline void put_args(struct encoder *e, const struct event *ev) { put_args_n(e, ev, 6); }
 static inline void put_args1(struct encoder *e, const struct event *ev) { put_args_n(e, ev, 1); }
@@ -146,6 +148,7 @@ static inline void put_child(struct encoder *e, const struct event *ev) { put_u(
 static inline void put_pid(struct encoder *e, const struct event *ev) { put_s(e, ev->pid); }
 static inline void put_tid(struct encoder *e, const struct event *ev) { put_s(e, ev->tid); }
 static inline void put_signo(struct encoder *e, const struct event *ev) { put_u(e, ev->signo); }
+/* clang-format on */
 
 /* Trailing zeros are left out: most siginfo use 48 of the 128 bytes. */
 static void put_siginfo(struct encoder *e, const struct event *ev)
@@ -158,8 +161,15 @@ static void put_siginfo(struct encoder *e, const struct event *ev)
 	put_raw(e, ev->siginfo, n);
 }
 
-static void put_text(struct encoder *e, const struct event *ev) { put_string(e, ev->text, FIXED_ROOM); }
-static void put_bytes(struct encoder *e, const struct event *ev) { put_block(e, ev->blob, ev->blob_len, ARGV_MAX, FIXED_ROOM); }
+static void put_text(struct encoder *e, const struct event *ev)
+{
+	put_string(e, ev->text, FIXED_ROOM);
+}
+
+static void put_bytes(struct encoder *e, const struct event *ev)
+{
+	put_block(e, ev->blob, ev->blob_len, ARGV_MAX, FIXED_ROOM);
+}
 
 static void put_argv(struct encoder *e, const struct event *ev)
 {
@@ -168,7 +178,7 @@ static void put_argv(struct encoder *e, const struct event *ev)
 	put_bytes(e, ev);
 }
 
-static bool effect_has_data(enum effect_kind kind)
+bool effect_has_data(enum effect_kind kind)
 {
 	return kind == EFFECT_MEM || kind == EFFECT_INPUT || kind == EFFECT_REGS || kind == EFFECT_XSTATE ||
 	       kind == EFFECT_OUTPUT;
@@ -184,10 +194,12 @@ static bool in_stream(const struct encoder *e, const struct effect *f)
 	return e->put_data && f->len > e->inline_max && effect_has_data(f->kind);
 }
 
+/* clang-format off */
 static inline void put_effect_addr(struct encoder *e, const struct effect *f) { put_u(e, f->addr); }
 static inline void put_effect_len(struct encoder *e, const struct effect *f) { put_u(e, f->len); }
 static inline void put_effect_object(struct encoder *e, const struct effect *f) { put_u(e, f->object); }
 static void put_effect_name(struct encoder *e, const struct effect *f) { put_string(e, f->name, 0); }
+/* clang-format on */
 
 static void put_effect_data(struct encoder *e, const struct effect *f)
 {
@@ -229,7 +241,7 @@ static int effect_check(const struct effect *f)
 		return -EINVAL;
 	if (f->kind != EFFECT_RESIZE && f->len > UINT64_MAX - f->addr)
 		return -EINVAL;
-	if (f->kind == EFFECT_MAP && (f->source >= MAP_SOURCE_MAX_ || f->flags & ~MAP_F_ALL_))
+	if (f->kind == EFFECT_MAP && (f->source >= MAP_SOURCE_MAX_ || f->flags & ~(uint32_t)MAP_F_ALL_))
 		return -EINVAL;
 	return 0;
 }
@@ -287,7 +299,7 @@ int event_encode_at(const struct event *ev, uint64_t time_base, size_t inline_ma
 	struct encoder e = { .out = out, .inline_max = inline_max, .put_data = put_data, .ctx = ctx };
 	size_t start = out->len;
 
-	if (ev->flags & ~EVENT_F_ALL_)
+	if (ev->flags & ~(uint32_t)EVENT_F_ALL_)
 		return -EINVAL;
 	if (ev->n_effects > EVENT_EFFECTS_MAX)
 		return ERR_LIMIT;
@@ -465,6 +477,7 @@ static inline void get_args_n(struct decoder *d, struct event *ev, unsigned n)
 		ev->args[i] = get_u(d);
 }
 
+/* clang-format off */
 static inline void get_sysno(struct decoder *d, struct event *ev) { ev->sysno = get_u32(d); }
 static inline void get_args(struct decoder *d, struct event *ev) { get_args_n(d, ev, 6); }
 static inline void get_args1(struct decoder *d, struct event *ev) { get_args_n(d, ev, 1); }
@@ -477,6 +490,7 @@ static inline void get_pid(struct decoder *d, struct event *ev) { ev->pid = get_
 static inline void get_tid(struct decoder *d, struct event *ev) { ev->tid = get_s32(d); }
 static inline void get_signo(struct decoder *d, struct event *ev) { ev->signo = get_u32(d); }
 static inline void get_text(struct decoder *d, struct event *ev) { ev->text = get_string(d); }
+/* clang-format on */
 
 static void get_siginfo(struct decoder *d, struct event *ev)
 {
@@ -504,10 +518,12 @@ static void get_argv(struct decoder *d, struct event *ev)
 }
 
 /* `stream` is the bit of the effect's first byte. */
+/* clang-format off */
 static inline void get_effect_addr(struct decoder *d, struct effect *f, UNUSED bool stream) { f->addr = get_u(d); }
 static inline void get_effect_len(struct decoder *d, struct effect *f, UNUSED bool stream) { f->len = get_u(d); }
 static inline void get_effect_object(struct decoder *d, struct effect *f, UNUSED bool stream) { f->object = get_u(d); }
 static inline void get_effect_name(struct decoder *d, struct effect *f, UNUSED bool stream) { f->name = get_string(d); }
+/* clang-format on */
 
 static void get_effect_data(struct decoder *d, struct effect *f, bool stream)
 {
@@ -517,7 +533,8 @@ static void get_effect_data(struct decoder *d, struct effect *f, bool stream)
 		return;
 	}
 	f->data_off = get_u(d);
-	if (f->data_off > UINT64_MAX - f->len)
+	/* nothing has no place */
+	if (f->len == 0 || f->data_off > UINT64_MAX - f->len)
 		fail(d, ERR_CORRUPT);
 }
 
@@ -624,7 +641,7 @@ int event_decode_at(struct view *v, uint64_t time_base, struct event_memory *mem
 	ev.thread = get_u32(&d);
 	ev.time_ns = time_base + (uint64_t)get_s(&d);
 	ev.flags = get_u32(&d);
-	if (ev.flags & ~EVENT_F_ALL_)
+	if (ev.flags & ~(uint32_t)EVENT_F_ALL_)
 		fail(&d, ERR_CORRUPT);
 	get_fields(&d, &ev);
 	if (*p & KIND_HASH) {

@@ -51,6 +51,7 @@ enum event_flags {
 	EVENT_F_UNKNOWN = 1 << 8, /* effects were found by comparing memory, not from the table */
 	EVENT_F_AT_CALL = 1 << 9, /* async signal: taken at the entry of a call that then did not start (it is made again later) */
 	EVENT_F_AFTER = 1 << 10,  /* async signal: taken right after the thread's previous event, no instruction in between */
+	EVENT_F_ALL_ = (1 << 11) - 1, /* all of these: a new flag needs this line, docs/FORMAT.md and a name in store/event_json.c */
 };
 
 enum effect_kind {
@@ -83,6 +84,7 @@ enum map_flags {
 	MAP_F_EXE = 1 << 4,   /* the main executable */
 	MAP_F_INTERP = 1 << 5, /* its ELF interpreter */
 	MAP_F_NORESERVE = 1 << 6,
+	MAP_F_ALL_ = (1 << 7) - 1,
 };
 
 struct blob_id {

@@ -2,13 +2,14 @@
 #ifndef STORE_EVENT_PRIV_H
 #define STORE_EVENT_PRIV_H
 
+#include <stdbool.h>
 #include "store/event.h"
 
-/* All bits of enum event_flags and enum map_flags. */
-#define EVENT_F_ALL_ 0x1ffu
-#define MAP_F_ALL_ 0x7fu
 /* sizeof(struct user_regs_struct) of x86-64 */
 #define REGS_LEN 216u
+
+/* Whether effects of the kind carry bytes (len of them). */
+bool effect_has_data(enum effect_kind kind);
 
 /* event_encode() with the time written as the difference to time_base. */
 int event_encode_at(const struct event *ev, uint64_t time_base, size_t inline_max, event_put_data_fn put_data, void *ctx,

@@ -186,7 +186,7 @@ static int check_data_ranges(const struct store_reader *r, const struct event *e
 	for (uint32_t i = 0; i < ev->n_effects; i++) {
 		const struct effect *e = &ev->effects[i];
 
-		if (!e->data && e->data_off + e->len > r->frame.head.data_end)
+		if (effect_has_data(e->kind) && !e->data && e->data_off + e->len > r->frame.head.data_end)
 			return ERR_CORRUPT;
 	}
 	return 0;
