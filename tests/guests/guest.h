@@ -169,6 +169,10 @@ static inline void msleep(long ms)
 		continue;
 }
 
+/* An address where nothing is, and a number the compiler does not know. */
+static void *volatile bad_address UNUSED = (void *)8;
+static volatile int opaque_zero UNUSED;
+
 /* A gate holds whoever waits until another thread or process opens it (once per wait). */
 struct gate {
 	int fd[2];
@@ -195,7 +199,7 @@ static inline void gate_wait(struct gate *g)
 }
 
 /* A fresh directory that is the working directory from now on and is removed when its maker exits. */
-static char scratch_path[64];
+static char scratch_path[300];
 static pid_t scratch_owner;
 
 static inline int scratch_rm_(const char *p, const struct stat *st UNUSED, int f UNUSED, struct FTW *w UNUSED)
@@ -213,7 +217,9 @@ static inline void scratch_done_(void)
 
 static inline void scratch(void)
 {
-	strcpy(scratch_path, "/tmp/hermit-guest-XXXXXX");
+	const char *base = getenv("TMPDIR");
+
+	snprintf(scratch_path, sizeof(scratch_path), "%s/hermit-guest-XXXXXX", base ? base : "/tmp");
 	CHECK(mkdtemp(scratch_path) != NULL);
 	CK(chdir(scratch_path));
 	scratch_owner = getpid();

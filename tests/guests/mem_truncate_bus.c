@@ -23,7 +23,7 @@ int main(void)
 	CK(ftruncate(fd, 4 * 4096));
 	p = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(p != MAP_FAILED);
-	for (int i = 0; i < 4; i++)
+	for (i = 0; i < 4; i++)
 		p[i * 4096] = (char)('a' + i);
 	CK(ftruncate(fd, 4096 + 100));
 	p[4096 + 200] = 'z'; /* beyond the end within the last page: allowed */
