@@ -33,6 +33,8 @@ START_TEST(exec_failures)
 {
 	struct proc p = PROC_NONE;
 
+	/* a directory of PATH that cannot be searched would give EACCES */
+	ck_assert_int_eq(setenv("PATH", "/usr/bin:/bin", 1), 0);
 	ck_assert_int_eq(proc_spawn(&(struct proc_options){ .argv = ARGV("/nonexistent") }, &p), -ENOENT);
 	ck_assert_int_eq(proc_spawn(&(struct proc_options){ .argv = ARGV("no-such-program-here") }, &p), -ENOENT);
 	ck_assert_int_eq(proc_spawn(&(struct proc_options){ .argv = ARGV("/dev/null") }, &p), -EACCES);
