@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/fault.h"
 #include "base/os.h"
 #include "store/blob_cache_priv.h"
 #include "store/store_priv.h"
@@ -168,7 +169,7 @@ int blob_hash_fd(int fd, int out_fd, struct blob_id *ret, uint64_t *ret_size)
 		sha256_update(&sha, (size_t)n, p);
 		size += (uint64_t)n;
 		if (out_fd >= 0)
-			r = os_write_full(out_fd, p, (size_t)n);
+			r = FAULT_HIT(store_blob) ? -ENOSPC : os_write_full(out_fd, p, (size_t)n);
 	}
 	if (n < 0 || r < 0)
 		return n < 0 ? (int)n : r;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/fault.h"
 #include "base/os.h"
 #include "store/index_priv.h"
 #include "store/limits_priv.h"
@@ -230,6 +231,8 @@ static int seal_journals(struct sealing *sl)
 	r = manifest_save_at(sl->dir, m);
 	if (r == 0)
 		r = fs_sync_dir(sl->dir);
+	if (FAULT_HIT(store_seal))
+		return -EIO;
 	return r == 0 ? drop_journals(sl->dir) : r;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fault.h"
 #include "base/os.h"
 #include "store/event_priv.h"
 #include "store/idset_priv.h"
@@ -65,7 +66,7 @@ static int begin_frame(struct journal *j)
 
 static int write_good(struct journal *j, const void *p, size_t n)
 {
-	int r = os_write_full(j->fd, p, n);
+	int r = FAULT_HIT(store_write) ? -ENOSPC : os_write_full(j->fd, p, n);
 
 	if (r < 0)
 		return r;
@@ -103,6 +104,7 @@ static void frame_written(struct journal *j, const struct frame_head *h)
 	j->good_bytes += sizeof(*h) + h->raw_len;
 	j->raw_bytes += h->raw_len;
 	j->seq++;
+	(void)FAULT_HIT(store_frame);
 }
 
 static int flush_data(struct store_writer *w)
@@ -434,6 +436,7 @@ static int commit(struct store_writer *w, struct manifest *m)
 	if (r < 0)
 		return r;
 	drop_file(w, NAME_BLOBS);
+	(void)FAULT_HIT(store_commit);
 	r = store_publish(w->store, w->dir, &w->id);
 	if (r < 0)
 		return r;
