@@ -1,0 +1,9 @@
+# Asks nginx_server.sh from outside of the recording, then ends it.
+set -eu
+while [ ! -e port ]; do sleep 0.05; done
+u=http://127.0.0.1:$(cat port)
+until curl -s -o /dev/null $u/numbers; do sleep 0.05; done
+for i in 1 2 3 4 5 6; do curl -sS -H "X: $i" $u/numbers | cmp - www/numbers; done
+curl -sS -Z -o a $u/numbers -o b $u/numbers -o c $u/numbers 2>/dev/null
+cmp b www/numbers
+kill -QUIT "$(cat pid)"
