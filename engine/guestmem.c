@@ -57,7 +57,10 @@ size_t sys_string_length(const struct sys_mem *mem, uint64_t addr, size_t max)
 		size_t part = MIN(max - n, sizeof(chunk) - (addr + n) % sizeof(chunk));
 		const char *end;
 
-		if (sys_mem_read(mem, addr + n, chunk, part) < 0)
+		/* the memory of a recorded event has only the string itself: then byte by byte */
+		if (part > 1 && sys_mem_read(mem, addr + n, chunk, part) < 0)
+			part = 1;
+		if (part == 1 && sys_mem_read(mem, addr + n, chunk, 1) < 0)
 			return n;
 		end = memchr(chunk, 0, part);
 		if (end)
