@@ -68,7 +68,7 @@ static void print_result(size_t i, const struct probe_result *res)
 
 static json_t *result_json(size_t i, const struct probe_result *res)
 {
-	struct js j CLEANUP(js_done);
+	struct js j CLEANUP(js_done) = { 0 };
 
 	js_init(&j);
 	js_str(&j, "name", checks[i].name);
@@ -82,7 +82,7 @@ static json_t *result_json(size_t i, const struct probe_result *res)
 
 static int print_json(bool possible, json_t *list)
 {
-	struct js j CLEANUP(js_done);
+	struct js j CLEANUP(js_done) = { 0 };
 	json_t *v;
 	int r;
 

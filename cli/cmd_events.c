@@ -28,6 +28,7 @@ struct listing {
 	const struct values *v;
 	struct evprint printer;
 	bool wanted[SYS_TABLE_MAX]; /* by --syscall; all when none was given */
+	bool at_end;                /* all events were read */
 };
 
 static bool has_sysno(enum event_kind k)
@@ -122,6 +123,7 @@ static int list_events(struct listing *l, struct store_reader *reader, struct er
 	r = v->from > LOOK_BACK ? store_reader_seek(reader, v->from - LOOK_BACK, ei) : 0;
 	while (r >= 0 && !ferror(stdout)) {
 		r = store_reader_next(reader, &ev, ei);
+		l->at_end = r == 0;
 		if (r <= 0 || ev->number > v->to)
 			break;
 		if (is_wanted(l, ev))
@@ -133,12 +135,12 @@ static int list_events(struct listing *l, struct store_reader *reader, struct er
 }
 
 /* A cut is no error, but must not be taken for the end. */
-static void tell_cut(struct store_reader *reader, const struct store_id *id)
+static void tell_cut(const struct listing *l, struct store_reader *reader, const struct store_id *id)
 {
 	const struct manifest *m = store_reader_manifest(reader);
 	struct buf b CLEANUP(buf_done) = { 0 };
 
-	if (!store_reader_truncated(reader) || m->state == RECORDING_OPEN)
+	if (!l->at_end || !store_reader_truncated(reader) || m->state == RECORDING_OPEN)
 		return;
 	fflush(stdout);
 	text_safe(&b, m->reason ? m->reason : "its recorder was stopped");
@@ -157,7 +159,7 @@ static int show(struct listing *l, struct store *s, const struct store_id *id)
 		evprint_done(&l->printer);
 	}
 	if (r >= 0) {
-		tell_cut(reader, id);
+		tell_cut(l, reader, id);
 		return 0;
 	}
 	fflush(stdout);

@@ -195,7 +195,7 @@ static void describe(struct js *j, const struct manifest *m)
 static json_t *json_row(struct store *s, const struct store_id *id)
 {
 	struct manifest m CLEANUP(manifest_done);
-	struct js j CLEANUP(js_done);
+	struct js j CLEANUP(js_done) = { 0 };
 	struct errinfo ei = { 0 };
 	uint64_t own, blobs;
 	int r;

@@ -28,9 +28,14 @@ static void collect_blobs(struct store *s)
 
 static int remove_one(struct store *s, const struct store_id *id)
 {
-	struct errinfo ei = { 0 };
-	int r = store_remove(s, id, &ei);
+	struct stores_patience patience = { 0 };
+	struct errinfo ei;
+	int r;
 
+	do {
+		ei = (struct errinfo){ 0 };
+		r = store_remove(s, id, &ei);
+	} while (stores_retry(&patience, s, id, r));
 	return r < 0 ? fail_r(r, &ei, "cannot remove recording %s", id->hex) : 0;
 }
 

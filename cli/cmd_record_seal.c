@@ -14,15 +14,19 @@ struct values {
 static int seal_one(struct store *s, const struct store_id *id, bool quiet)
 {
 	struct buf b CLEANUP(buf_done) = { 0 };
-	struct errinfo ei = { 0 };
+	struct stores_patience patience = { 0 };
+	struct errinfo ei;
 	uint64_t before = 0, after = 0, blobs;
 	int r;
 
 	if (store_usage(s, id, &before, &blobs) < 0)
 		before = 0;
-	term_progress_begin("sealing");
-	r = store_seal(s, id, term_progress, NULL, &ei);
-	term_progress_end();
+	do {
+		ei = (struct errinfo){ 0 };
+		term_progress_begin("sealing");
+		r = store_seal(s, id, term_progress, NULL, &ei);
+		term_progress_end();
+	} while (stores_retry(&patience, s, id, r));
 	if (r < 0)
 		return fail_r(r, &ei, "cannot seal recording %s", id->hex);
 	if (quiet || store_usage(s, id, &after, &blobs) < 0)

@@ -13,7 +13,6 @@
 
 #define LABEL_MAX 100
 #define TIMEOUT_MAX (100u * 365 * 86400)
-#define CHECKSUM_EVERY 1000
 
 static const char *const cpu_profiles[REC_CPU_MAX_ + 1] = {
 	[REC_CPU_HOST] = "host", [REC_CPU_V2] = "x86-64-v2", [REC_CPU_V3] = "x86-64-v3",
@@ -101,7 +100,7 @@ static const struct opt opts[] = {
 	OPT_DATA_DIR(struct record_values, data_dir),
 	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
 	    .help = "Kill the program after that time, keep no recording, exit with 124"),
-	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = CHECKSUM_EVERY,
+	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = RECORD_CHECKSUM_EVERY,
 	    .help = "Record a checksum of the program's memory every K events (1000), for 'replay --check'; slow"),
 	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = cpu_profiles, .preset = REC_CPU_HOST,
 	    .help = "CPU features the program may find, so that the recording also replays on older CPUs; needs CPUID faulting"),

@@ -20,12 +20,16 @@ static bool is_damage(int r)
 
 static int verify_one(struct store *s, const struct store_id *id)
 {
-	struct errinfo ei = { 0 };
+	struct stores_patience patience = { 0 };
+	struct errinfo ei;
 	int r;
 
-	term_progress_begin("verifying");
-	r = store_verify(s, id, term_progress, NULL, &ei);
-	term_progress_end();
+	do {
+		ei = (struct errinfo){ 0 };
+		term_progress_begin("verifying");
+		r = store_verify(s, id, term_progress, NULL, &ei);
+		term_progress_end();
+	} while (stores_retry(&patience, s, id, r));
 	if (r >= 0) {
 		printf("%s %sok%s\n", id->hex, term_style(TERM_OUT, TERM_GREEN), term_style(TERM_OUT, TERM_PLAIN));
 		return 0;

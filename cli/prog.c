@@ -221,7 +221,7 @@ int prog_resolve(const char *name, const char *path, const char *workdir, char *
 	}
 	if (!*name)
 		return refuse(&s, EXIT_NOT_FOUND, "", "The name of the program is empty");
-	if (strchr(name, '/')) {
+	if (strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) {
 		found = os_strdup(name);
 		r = found ? 0 : -ENOMEM;
 	} else {

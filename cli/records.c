@@ -85,7 +85,8 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.workdir = v->workdir,
 		.label = v->label,
 		.timeout_ns = v->timeout_s * 1000000000u,
-		.checksum_every = v->checksum,
+		/* strict verification compares memory, so there have to be checksums */
+		.checksum_every = v->checksum || !v->verify_strict ? v->checksum : RECORD_CHECKSUM_EVERY,
 		.cpu_profile = (enum rec_cpu_profile)v->cpu_profile,
 		.version = version_number(),
 		.stdin_fd = job->fds[0],

@@ -5,6 +5,8 @@
 #include "cli/opt.h"
 #include "recorder/recorder.h"
 
+#define RECORD_CHECKSUM_EVERY 1000 /* events, when --checksum names no number */
+
 struct record_values {
 	const char *data_dir, *workdir, *label, *verify_json;
 	struct opt_list env;

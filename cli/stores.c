@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/log.h"
 #include "base/os.h"
 #include "cli/fail.h"
@@ -92,6 +93,35 @@ int stores_open_resolve(const char *dir, const char *text, struct store **ret, s
 	if (!r)
 		*ret = TAKE(s);
 	return r;
+}
+
+#define RETRY_MS 50
+#define TELL_NS 1000000000ull
+
+static bool is_being_recorded(struct store *s, const struct store_id *id)
+{
+	struct manifest m CLEANUP(manifest_done);
+
+	manifest_init(&m);
+	return manifest_load(s, id, &m, NULL) < 0 || m.state == RECORDING_OPEN;
+}
+
+bool stores_retry(struct stores_patience *p, struct store *s, const struct store_id *id, int r)
+{
+	uint64_t now = os_mono_ns();
+
+	if (r != ERR_BUSY || is_being_recorded(s, id))
+		return false;
+	if (!p->until_ns)
+		p->until_ns = now + STORES_PATIENCE_S * 1000000000ull;
+	if (now >= p->until_ns)
+		return false;
+	if (!p->told && p->until_ns - now < STORES_PATIENCE_S * 1000000000ull - TELL_NS) {
+		fprintf(stderr, "hermit: waiting until %s is compressed ...\n", id->hex);
+		p->told = true;
+	}
+	usleep(RETRY_MS * 1000);
+	return true;
 }
 
 char *stores_abs_dir(const struct store *s)

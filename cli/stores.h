@@ -21,6 +21,14 @@ int stores_open_if_there(const char *dir, struct store **ret) MUST_CHECK;
 int stores_resolve(struct store *s, const char *text, struct store_id *ret) MUST_CHECK;
 /* Opens the store in dir and resolves. */
 int stores_open_resolve(const char *dir, const char *text, struct store **ret, struct store_id *ret_id) MUST_CHECK;
+/* For calls that give ERR_BUSY while the background sealer of a finished recording works on it: sleeps a moment and says whether to
+ * try again. False for other results, while it is being recorded, and after STORES_PATIENCE_S seconds. */
+#define STORES_PATIENCE_S 120
+struct stores_patience {
+	uint64_t until_ns; /* 0 = not waiting yet */
+	bool told;
+};
+bool stores_retry(struct stores_patience *p, struct store *s, const struct store_id *id, int r);
 /* Is the store in the directory that is used when none is named? */
 bool stores_is_default(const struct store *s);
 /* Absolute path of the store's directory, owned; NULL when out of memory. */

@@ -45,7 +45,7 @@ static json_t *no_result_reason(const struct verdict *v)
 
 static json_t *comparison(const struct verdict *v)
 {
-	struct js j CLEANUP(js_done);
+	struct js j CLEANUP(js_done) = { 0 };
 	bool strict = v->strict;
 
 	if (v->kind == VERDICT_NO_RESULT)
@@ -80,7 +80,7 @@ static json_t *message_counts(const struct verdict *v)
 
 json_t *verdict_json(const struct verdict *v)
 {
-	struct js j CLEANUP(js_done);
+	struct js j CLEANUP(js_done) = { 0 };
 	bool matched = v->kind == VERDICT_MATCHED, known = v->status != -1;
 
 	js_init(&j);
