@@ -59,98 +59,98 @@ const struct sys_command *sys_command_find(const struct sys_call *c)
 #define FAMILY_FLAGS SYS_F_DESC
 #define FAMILY_DEF "engine/commands/fcntl.def"
 #define HEAD A_FD("fd"), A_COMMAND("cmd")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_futex_find
 #define FAMILY_CALL "futex"
 #define FAMILY_FLAGS SYS_F_IPC
 #define FAMILY_DEF "engine/commands/futex.def"
 #define HEAD A_COMMAND("futex_op")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_prctl_find
 #define FAMILY_CALL "prctl"
 #define FAMILY_FLAGS SYS_F_PROC
 #define FAMILY_DEF "engine/commands/prctl.def"
 #define HEAD A_COMMAND("op")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_arch_prctl_find
 #define FAMILY_CALL "arch_prctl"
 #define FAMILY_FLAGS SYS_F_MEM
 #define FAMILY_DEF "engine/commands/arch_prctl.def"
 #define HEAD A_COMMAND("op")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_seccomp_find
 #define FAMILY_CALL "seccomp"
 #define FAMILY_FLAGS SYS_F_PROC
 #define FAMILY_DEF "engine/commands/seccomp.def"
 #define HEAD A_COMMAND("operation")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_shmctl_find
 #define FAMILY_CALL "shmctl"
 #define FAMILY_FLAGS SYS_F_IPC
 #define FAMILY_DEF "engine/commands/shmctl.def"
 #define HEAD A_INT("shmid"), A_COMMAND("cmd")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_semctl_find
 #define FAMILY_CALL "semctl"
 #define FAMILY_FLAGS SYS_F_IPC
 #define FAMILY_DEF "engine/commands/semctl.def"
 #define HEAD A_INT("semid"), A_INT("semnum"), A_COMMAND("cmd")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_msgctl_find
 #define FAMILY_CALL "msgctl"
 #define FAMILY_FLAGS SYS_F_IPC
 #define FAMILY_DEF "engine/commands/msgctl.def"
 #define HEAD A_INT("msqid"), A_COMMAND("cmd")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_ptrace_find
 #define FAMILY_CALL "ptrace"
 #define FAMILY_FLAGS SYS_F_PROC
 #define FAMILY_DEF "engine/commands/ptrace.def"
 #define HEAD A_COMMAND("op"), A_PID("pid")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_sysfs_find
 #define FAMILY_CALL "sysfs"
 #define FAMILY_FLAGS 0
 #define FAMILY_DEF "engine/commands/sysfs.def"
 #define HEAD A_COMMAND("option")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_modify_ldt_find
 #define FAMILY_CALL "modify_ldt"
 #define FAMILY_FLAGS SYS_F_MEM
 #define FAMILY_DEF "engine/commands/modify_ldt.def"
 #define HEAD A_COMMAND("func")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_quotactl_find
 #define FAMILY_CALL "quotactl"
 #define FAMILY_FLAGS SYS_F_FILE
 #define FAMILY_DEF "engine/commands/quotactl.def"
 #define HEAD A_COMMAND("op"), A_PATH("special"), A_UID("id")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_quotactl_fd_find
 #define FAMILY_CALL "quotactl_fd"
 #define FAMILY_FLAGS SYS_F_DESC
 #define FAMILY_DEF "engine/commands/quotactl.def"
 #define HEAD A_FD("fd"), A_COMMAND("cmd"), A_UID("id")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_keyctl_find
 #define FAMILY_CALL "keyctl"
 #define FAMILY_FLAGS 0
 #define FAMILY_DEF "engine/commands/keyctl.def"
 #define HEAD A_COMMAND("op")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define ATTR Z_INOUT_E("attr", BPF_ATTR, 2), A_LEN("size")
 #define FAMILY sys_bpf_find
@@ -158,18 +158,18 @@ const struct sys_command *sys_command_find(const struct sys_call *c)
 #define FAMILY_FLAGS 0
 #define FAMILY_DEF "engine/commands/bpf.def"
 #define HEAD A_COMMAND("cmd")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_setsockopt_find
 #define FAMILY_CALL "setsockopt"
 #define FAMILY_FLAGS (SYS_F_DESC | SYS_F_NET)
 #define FAMILY_DEF "engine/commands/setsockopt.def"
 #define HEAD A_FD("sockfd"), A_ENUM("level", SOCK_LEVEL), A_COMMAND("optname")
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 #define FAMILY sys_getsockopt_find
 #define FAMILY_CALL "getsockopt"
 #define FAMILY_FLAGS (SYS_F_DESC | SYS_F_NET)
 #define FAMILY_DEF "engine/commands/getsockopt.def"
 #define HEAD A_FD("sockfd"), A_ENUM("level", SOCK_LEVEL), A_COMMAND("optname")
-#include "engine/family_priv.h"
+#include "engine/family.def"

@@ -64,7 +64,7 @@
 #define FAMILY_FLAGS SYS_F_DESC
 #define FAMILY_DEF "engine/ioctls.def"
 #define HEAD HEAD_
-#include "engine/family_priv.h"
+#include "engine/family.def"
 
 void sys_ioctl_guess(uint32_t request, struct sys_resolved *ret)
 {

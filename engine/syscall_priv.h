@@ -21,15 +21,23 @@
 enum sys_struct {
 	SYS_STRUCT_NONE,
 #define STRUCT(name, decoder, size) SYS_STRUCT_##name,
+#define NUMBERS(name, decoder, size) SYS_STRUCT_##name,
+#define WHOLE(name, decoder) SYS_STRUCT_##name,
 #include "engine/structs.def"
 #undef STRUCT
+#undef NUMBERS
+#undef WHOLE
 	SYS_STRUCT_MAX_
 };
 
 enum sys_struct_size {
 #define STRUCT(name, decoder, size) SYS_SIZE_##name = size,
+#define NUMBERS(name, decoder, size) SYS_SIZE_##name = size,
+#define WHOLE(name, decoder) SYS_SIZE_##name = 1,
 #include "engine/structs.def"
 #undef STRUCT
+#undef NUMBERS
+#undef WHOLE
 };
 
 enum sys_names {
@@ -100,6 +108,8 @@ int sys_outs_add(struct sys_outs *o, const struct sys_slot *s) MUST_CHECK;
 #define S_OUT_E(name, type) S_(OUT, true, name, type)
 #define S_INOUT(name, type) S_(INOUT, false, name, type)
 #define S_INOUT_E(name, type) S_(INOUT, true, name, type)
+/* A vector of two. */
+#define S_PAIR_IN(name, type) A_(STRUCT, IN, FIXED, 0, 2 * SYS_SIZE_##type, SYS_STRUCT_##type, false, name)
 /* A structure of which the call touches another number of bytes. */
 #define P_OUT_E(name, type, size) A_(STRUCT, OUT, FIXED, 0, size, SYS_STRUCT_##type, true, name)
 /* A structure whose size is an argument. */
@@ -116,6 +126,7 @@ int sys_outs_add(struct sys_outs *o, const struct sys_slot *s) MUST_CHECK;
 
 #define A_IOV_IN(name, count) A_(IOV, IN, ARG, count, 16, 0, false, name)
 #define A_IOV_OUT(name, count) A_(IOV, OUT, RET, count, 1, 0, false, name)
+#define A_IOV_REMOTE(name, count) A_(IOV, NONE, ARG, count, 16, 0, false, name)
 #define A_IOV_INOUT(name, count) A_(IOV, INOUT, RET, count, 1, 0, false, name)
 #define A_MSG_IN(name) A_(MSGHDR, IN, FIXED, 0, 56, 0, false, name)
 #define A_MSG_OUT(name) A_(MSGHDR, INOUT, FIXED, 0, 56, 0, false, name)
