@@ -247,6 +247,8 @@ static int show_text(struct store *s, const struct manifest *m)
 
 static int show_json(struct store *s, const struct manifest *m)
 {
+	static const char *const large[] = { "start_wall_ns", "duration_ns", "events", "raw_bytes", "stored_bytes", "bytes",
+					     "blob_bytes", "first_event", "last_event", "count", "refused", NULL };
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	char *path CLEANUP(freep) = NULL;
 	uint64_t own, blobs;
@@ -261,6 +263,8 @@ static int show_json(struct store *s, const struct manifest *m)
 		if (r >= 0)
 			r = jsonx_set_u64(j, "blob_bytes", blobs);
 	}
+	if (r >= 0)
+		r = js_stringify(j, large);
 	return r < 0 ? r : js_print(stdout, j);
 }
 
@@ -286,7 +290,7 @@ static int run(const struct cmd_call *call)
 /* clang-format off */
 static const struct opt opts[] = {
 	{ .kind = OPT_FLAG, .name = "json", .offset = offsetof(struct values, json),
-	  .help = "Print the manifest as one line of JSON" },
+	  .help = "Print the manifest as one line of JSON; 64-bit numbers in it are strings" },
 	OPT_DATA_DIR(struct values, data_dir),
 	{ .kind = OPT_END_ },
 };

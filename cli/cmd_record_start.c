@@ -20,7 +20,7 @@ static const char *const cpu_profiles[REC_CPU_MAX_ + 1] = {
 
 /* The last thing on stderr. Scripts look for "hermit replay ID", and the printed command works as it stands; so it says --autopilot
  * until there is a debugger to replay into. */
-static void announce(struct store *s, const struct store_id *id)
+static void announce(struct store *s, const struct rec_result *res)
 {
 	const char *style = term_style(TERM_ERR, TERM_BOLD), *plain = term_style(TERM_ERR, TERM_PLAIN);
 	struct buf dir CLEANUP(buf_done) = { 0 };
@@ -30,8 +30,9 @@ static void announce(struct store *s, const struct store_id *id)
 		buf_printf(&dir, " --data-dir=");
 		buf_put_shell_quoted(&dir, abs ? abs : store_dir(s));
 	}
-	fprintf(stderr, "\n%sRECORDING COMPLETE!%s To replay, run:\n\n", style, plain);
-	fprintf(stderr, "    hermit replay %s --autopilot%s\n\n", id->hex, buf_cstr(&dir));
+	fprintf(stderr, "\n%s%s%s %s, run:\n\n", style, res->truncated ? "RECORDING CUT OFF!" : "RECORDING COMPLETE!", plain,
+		res->truncated ? "To replay up to there" : "To replay");
+	fprintf(stderr, "    hermit replay %s --autopilot%s\n\n", res->id.hex, buf_cstr(&dir));
 }
 
 static int check_values(const struct cmd_call *call)
@@ -64,8 +65,8 @@ static int record(struct record_job *job)
 	if (res.refused_setid)
 		warn_user("a set-id program ran without gaining its rights, because it was traced");
 	if (res.truncated)
-		warn_user("the recording was cut off: %s; it replays up to there", res.reason);
-	announce(s, &res.id);
+		warn_user("the recording was cut off: %s", res.reason);
+	announce(s, &res);
 	if (!v->no_seal)
 		sealer_start(s, &res.id);
 	return end_like(res.status);

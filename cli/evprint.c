@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "base/str.h"
+#include "cli/js.h"
 #include "cli/text.h"
 #include "engine/sysprint.h"
 #include "store/event_json.h"
@@ -463,21 +464,6 @@ void evprint_effects(struct evprint *p, const struct event *ev, struct buf *out)
 
 /* --- JSON --- */
 
-/* JavaScript and others round integers above 2^53: these members become strings. */
-static int make_strings(json_t *obj)
-{
-	static const char *const names[] = { "number", "time_ns", "result", "len", "object", "data_offset" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		json_t *v = json_object_get(obj, names[i]);
-		int r = json_is_integer(v) ? jsonx_set_new(obj, names[i], json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(v))) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* Data that are not inside the event are fetched. */
 static int add_data(struct evprint *p, const struct effect *e, size_t max, json_t *obj)
 {
@@ -521,6 +507,7 @@ static int add_line(struct evprint *p, const struct event *ev, json_t *obj)
 
 int evprint_json(struct evprint *p, const struct event *ev, json_t **ret)
 {
+	static const char *const large[] = { "number", "time_ns", "result", "len", "object", "data_offset", NULL };
 	size_t max = p->string_max ? p->string_max : DATA_SHOWN, i;
 	json_t *obj CLEANUP(jsonx_unrefp) = NULL, *effect;
 	int r = event_to_json(ev, max, &obj);
@@ -530,13 +517,11 @@ int evprint_json(struct evprint *p, const struct event *ev, json_t **ret)
 	if (r >= 0)
 		r = add_line(p, ev, obj);
 	if (r >= 0)
-		r = make_strings(obj);
+		r = js_stringify(obj, large);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(obj, "effects"), i, effect) {
 		r = add_data(p, &ev->effects[i], max, effect);
-		if (r >= 0)
-			r = make_strings(effect);
 		if (r < 0)
 			return r;
 	}

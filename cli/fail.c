@@ -40,6 +40,9 @@ static const struct {
 
 static const char *const diverged_marker = "HERMIT_INTERNAL_FAILURE class=replay-divergence";
 
+static void print_line(const char *start, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+static void print_failure(const char *marker, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+
 static void print_line(const char *start, const char *fmt, va_list ap)
 {
 	fputs(start, stderr);

@@ -91,6 +91,39 @@ json_t *js_steal(struct js *j)
 	return v;
 }
 
+static bool is_listed(const char *name, const char *const *names)
+{
+	while (*names && strcmp(*names, name))
+		names++;
+	return *names;
+}
+
+int js_stringify(json_t *v, const char *const *names)
+{
+	json_t *member, *text;
+	const char *key;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(v, i, member) {
+		r = js_stringify(member, names);
+		if (r < 0)
+			return r;
+	}
+	json_object_foreach(v, key, member) {
+		if (json_is_integer(member) && is_listed(key, names)) {
+			text = json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(member));
+			/* replacing the value of a key that is there does not disturb the iteration */
+			r = json_object_set_new(v, key, text) ? -ENOMEM : 0;
+		} else {
+			r = js_stringify(member, names);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 int js_print(FILE *f, const json_t *v)
 {
 	char *text CLEANUP(freep) = NULL;

@@ -30,6 +30,8 @@ void js_strv(struct js *j, const char *key, char *const *v);
 void js_status(struct js *j, int status);
 /* The object, owned by the caller; NULL when it failed. */
 json_t *js_steal(struct js *j);
+/* Makes strings of all integers below v whose member names are listed (NULL-terminated). 0 or -ENOMEM. */
+int js_stringify(json_t *v, const char *const *names) MUST_CHECK;
 /* Prints one line of JSON; 0 or -ENOMEM. */
 int js_print(FILE *f, const json_t *v) MUST_CHECK;
 

@@ -51,7 +51,7 @@ _hermit()
 			dir) COMPREPLY+=($(compgen -d -- "$typed")) ;;
 			program) COMPREPLY+=($(compgen -c -- "$typed")) ;;
 			id) [[ $typed == -* ]] || candidates+=($(_hermit_ids)) ;;
-			command) candidates+=(record replay events doctor version) ;;
+			command) candidates+=($("${words[0]}" complete | sed -n 's/^command //p')) ;;
 			esac
 			;;
 		esac
