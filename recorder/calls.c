@@ -261,8 +261,8 @@ static int leave_interrupted(struct rec_task *t, int64_t result)
 	t->restart_pending = true;
 	t->restart_code = result;
 	t->restart_nr = t->outs.call.nr;
-	if (rc >= 0 && t->n_moves)
-		rc = rec_scratch_leave(t, result);
+	if (rc >= 0 && !t->snapshot) /* a sleep tells how much of it is left */
+		rc = gather_effects(t, result);
 	rec_scratch_forget(t);
 	free(t->snapshot);
 	t->snapshot = NULL;

@@ -81,15 +81,26 @@ static uint8_t echo_of(struct rec_task *t, int fd, const struct stat *st)
 	return out ? EVENT_F_STDOUT : EVENT_F_STDERR;
 }
 
-static bool is_proc_status(const char *proc_fd)
+/* Files of /proc that must not be taken as they are. The process of .../mem goes to *ret_pid. */
+static enum fd_class proc_class(const char *proc_fd, uint64_t *ret_pid)
 {
 	char path[64];
 	ssize_t n = readlink(proc_fd, path, sizeof(path) - 1);
 
 	if (n < 0)
-		return false;
+		return FD_REGULAR;
 	path[n] = '\0';
-	return !strncmp(path, "/proc/", 6) && n > 7 && !strcmp(path + n - 7, "/status");
+	if (strncmp(path, "/proc/", 6))
+		return FD_REGULAR;
+	if (n > 7 && !strcmp(path + n - 7, "/status"))
+		return FD_PROC_STATUS;
+	if (n > 4 && !strcmp(path + n - 4, "/mem")) {
+		const char *task = strstr(path, "/task/");
+
+		*ret_pid = strtoull(task ? task + 6 : path + 6, NULL, 10);
+		return FD_PROC_MEM;
+	}
+	return FD_REGULAR;
 }
 
 static void classify(struct rec_task *t, int fd, struct fd_info *ret)
@@ -105,7 +116,7 @@ static void classify(struct rec_task *t, int fd, struct fd_info *ret)
 	ret->ino = st.st_ino;
 	ret->echo = echo_of(t, fd, &st);
 	if (S_ISREG(st.st_mode))
-		ret->cls = major(st.st_dev) == 0 && st.st_size == 0 && is_proc_status(path) ? FD_PROC_STATUS : FD_REGULAR;
+		ret->cls = major(st.st_dev) == 0 && st.st_size == 0 ? proc_class(path, &ret->ino) : FD_REGULAR;
 }
 
 const struct fd_info *rec_fd(struct rec_task *t, int fd)
@@ -152,6 +163,39 @@ static void forget_changed(struct rec_task *t, int64_t result)
 		rec_fd_forget(t->files, (int)result);
 }
 
+/* Position of a descriptor of the guest, from /proc/PID/fdinfo. */
+uint64_t rec_file_position(struct rec_task *t, int fd)
+{
+	char path[48], text[64] = "";
+	ssize_t n;
+	int f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", t->t.tid, fd);
+	f = open(path, O_RDONLY | O_CLOEXEC);
+	if (f < 0)
+		return 0;
+	n = read(f, text, sizeof(text) - 1);
+	close(f);
+	return n > 5 && !strncmp(text, "pos:", 4) ? strtoull(text + 4, NULL, 10) : 0;
+}
+
+/* A guest wrote to the memory of a guest through /proc/PID/mem. */
+static int memory_written(struct rec_task *t, const struct fd_info *fi, int64_t result)
+{
+	const uint64_t *a = t->outs.call.args;
+	struct rec_task *owner = rec_task_find(t->rec, (pid_t)fi->ino);
+	bool positioned = t->outs.call.nr == SYS_pwrite64 || t->outs.call.nr == SYS_pwritev || t->outs.call.nr == SYS_pwritev2;
+	uint64_t at = positioned ? a[3] : rec_file_position(t, (int)a[0]) - (uint64_t)result;
+	uint32_t from = t->rec->fx.n;
+
+	if (!owner)
+		return 0;
+	fx_memory(&t->rec->fx, &owner->t, EFFECT_MEM, at, (uint64_t)result);
+	while (from < t->rec->fx.n)
+		t->rec->fx.e[from++].thread = owner->num;
+	return 0;
+}
+
 static int file_written(struct rec_task *t, int64_t result)
 {
 	const uint64_t *a = t->outs.call.args;
@@ -178,6 +222,8 @@ static int file_written(struct rec_task *t, int64_t result)
 		return 0;
 	}
 	fi = rec_fd(t, fd);
+	if (fi->cls == FD_PROC_MEM)
+		return memory_written(t, fi, result);
 	return fi->cls == FD_REGULAR ? rec_file_changed(t, fi, off, len) : 0;
 }
 

@@ -213,6 +213,12 @@ static int enter_clone3(struct rec_task *t, int64_t *ret_result)
 	return 0;
 }
 
+static int enter_exec(struct rec_task *t, int64_t *ret_result)
+{
+	(void)ret_result;
+	return rec_exec_begin(t);
+}
+
 static int leave_set_tid_address(struct rec_task *t, int64_t *result)
 {
 	(void)result;
@@ -348,22 +354,6 @@ static int leave_read(struct rec_task *t, int64_t *result)
 	return rec_proc_status_fix(t, t->n_moves ? t->scratch : t->outs.call.args[1], (uint64_t)*result);
 }
 
-/* Position of a descriptor of the guest, from /proc/PID/fdinfo. */
-static uint64_t file_position(struct rec_task *t, int fd)
-{
-	char path[48], text[64] = "";
-	ssize_t n;
-	int f;
-
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", t->t.tid, fd);
-	f = open(path, O_RDONLY | O_CLOEXEC);
-	if (f < 0)
-		return 0;
-	n = read(f, text, sizeof(text) - 1);
-	close(f);
-	return n > 5 && !strncmp(text, "pos:", 4) ? strtoull(text + 4, NULL, 10) : 0;
-}
-
 static bool is_pipe(struct rec_task *t, int fd)
 {
 	char path[48];
@@ -388,7 +378,7 @@ static int enter_move(struct rec_task *t, int out, int in, uint64_t off_addr, in
 	if (off_addr && eng_read(&t->t, off_addr, &off, 8) >= 0)
 		t->saved_pos = off;
 	else
-		t->saved_pos = file_position(t, in);
+		t->saved_pos = rec_file_position(t, in);
 	return 0;
 }
 
@@ -427,6 +417,8 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_shmat] = { .leave = leave_shmat },
 	[SYS_shmdt] = { .leave = leave_shmdt },
 	[SYS_process_vm_writev] = { .leave = leave_process_vm_writev },
+	[SYS_execve] = { .enter = enter_exec },
+	[SYS_execveat] = { .enter = enter_exec },
 	[SYS_clone] = { .enter = enter_clone },
 	[SYS_clone3] = { .enter = enter_clone3 },
 	[SYS_set_tid_address] = { .leave = leave_set_tid_address },

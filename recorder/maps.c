@@ -213,6 +213,32 @@ static int map_shared(struct rec_task *t, struct mapping *m, uint64_t size)
 	return 0;
 }
 
+static bool object_in_use(struct rec *rec, uint64_t dev, uint64_t ino)
+{
+	for (size_t i = 0; i < rec->n_objects; i++)
+		if (rec->objects[i].dev == dev && rec->objects[i].ino == ino && ino)
+			return true;
+	return false;
+}
+
+/* A private mapping of a file that is a shared object too shows what others write. First mapped shared, to bring the object up to date, then
+ * privately on top. */
+static int map_private_object(struct rec_task *t, struct mapping *m, uint64_t size)
+{
+	uint64_t object;
+	struct effect *e;
+	int r = map_shared(t, m, size);
+
+	if (r < 0)
+		return r;
+	object = m->object;
+	m->object = 0;
+	e = map_effect(t, m, MAP_F_PRIVATE, "");
+	e->source = MAP_SOURCE_SHARED;
+	e->object = object;
+	return 0;
+}
+
 static void name_effect(struct rec_task *t, int guest_fd)
 {
 	char path[48], name[4096];
@@ -249,6 +275,8 @@ static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool sh
 	}
 	if (shared)
 		r = map_shared(t, m, m->ino ? (uint64_t)st.st_size : m->end - m->start);
+	else if (object_in_use(t->rec, m->dev, m->ino))
+		r = map_private_object(t, m, (uint64_t)st.st_size);
 	else
 		map_private(t, m, guest_fd);
 	name_effect(t, guest_fd);

@@ -184,9 +184,66 @@ int rec_birth(struct rec_task *t)
 	ev.pid = c->t.tgid;
 	ev.tid = c->t.tid;
 	t->entered = true;
-	rec_ready(t, ENG_TO_EXIT, 0);
 	c->state = REC_STOPPED;
-	return rec_log(t->rec, &ev);
+	rc = rec_log(t->rec, &ev);
+	if (rc < 0 || !(b.flags & CLONE_VFORK)) {
+		rec_ready(t, ENG_TO_EXIT, 0);
+		return rc;
+	}
+	t->state = REC_BLOCKED; /* until the child execs or ends */
+	return eng_resume(&t->t, ENG_TO_EXIT, 0);
+}
+
+/* --- what the kernel writes when a thread lets go of its memory --- */
+
+/* The kernel marks the robust futexes that the thread holds (kernel/futex: handle_futex_death). The new value is computed, since the
+ * address space may be gone when it is written. */
+static void robust_word(struct rec_task *t, struct buf *marks, uint64_t addr)
+{
+	struct rec_mark m = { .addr = addr };
+	uint32_t v;
+
+	if (eng_read(&t->t, addr, &v, 4) < 0 || (v & FUTEX_TID_MASK) != (uint32_t)t->t.tid)
+		return;
+	m.value = (v & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+	buf_put(marks, &m, sizeof(m));
+}
+
+static void robust_words(struct rec_task *t, struct buf *marks)
+{
+	struct robust_list_head head;
+	uint64_t entry;
+
+	if (!t->robust_list || eng_read(&t->t, t->robust_list, &head, sizeof(head)) < 0)
+		return;
+	entry = (uint64_t)head.list.next;
+	for (int i = 0; i < ROBUST_LIST_LIMIT && (entry & ~1ull) != t->robust_list; i++) {
+		uint64_t next;
+
+		if (eng_read(&t->t, entry & ~1ull, &next, 8) < 0)
+			break;
+		robust_word(t, marks, (entry & ~1ull) + (uint64_t)head.futex_offset);
+		entry = next;
+	}
+	if (head.list_op_pending)
+		robust_word(t, marks, ((uint64_t)head.list_op_pending & ~1ull) + (uint64_t)head.futex_offset);
+}
+
+static void release_marks(struct rec_task *t, struct buf *marks)
+{
+	struct rec_mark m = { .addr = t->child_tid };
+
+	robust_words(t, marks);
+	if (t->child_tid && t->t.mm->refs > 1 && rec_range_writable(t, t->child_tid, 4))
+		buf_put(marks, &m, sizeof(m));
+}
+
+static void mark_effects(struct rec_task *t, const struct buf *marks)
+{
+	const struct rec_mark *m = (const struct rec_mark *)marks->data;
+
+	for (size_t i = 0; i < marks->len / sizeof(*m); i++)
+		fx_bytes(&t->rec->fx, EFFECT_MEM, m[i].addr, &m[i].value, 4);
 }
 
 /* --- exec --- */
@@ -210,11 +267,36 @@ static int drop_others(struct rec_task *t)
 	return 0;
 }
 
+int rec_exec_begin(struct rec_task *t)
+{
+	buf_clear(&t->exec_marks);
+	release_marks(t, &t->exec_marks);
+	return 0;
+}
+
+/* The old memory was let go: others see it where they share it. */
+static int log_exec_marks(struct rec_task *t)
+{
+	struct event ev;
+
+	if (!t->exec_marks.len)
+		return 0;
+	rec_event_init(t, &ev, EVENT_NOTE);
+	ev.text = "exec released robust futexes";
+	mark_effects(t, &t->exec_marks);
+	buf_clear(&t->exec_marks);
+	return rec_log(t->rec, &ev);
+}
+
 int rec_exec_event(struct rec_task *t)
 {
 	struct eng_mm *mm;
-	int r = eng_mm_new(t->t.tid, &mm);
+	int r = rec_park(t);
 
+	if (r >= 0)
+		r = log_exec_marks(t);
+	if (r >= 0)
+		r = eng_mm_new(t->t.tid, &mm);
 	if (r < 0)
 		return r;
 	t->proc->live = 1;
@@ -341,6 +423,8 @@ static size_t read_argv(pid_t tid, char *text)
 		return 0;
 	n = read(fd, text, ARGV_SHOWN_MAX);
 	close(fd);
+	if (n > 0)
+		text[n - 1] = '\0'; /* longer ones are cut */
 	return n > 0 ? (size_t)n : 0;
 }
 
@@ -466,45 +550,13 @@ int rec_exec_finish(struct rec_task *t)
 
 /* --- exit --- */
 
-/* The kernel marks the robust futexes that a dying thread holds (kernel/futex: handle_futex_death). Only shared memory and memory that
- * others still use matter; the new value is computed, since the address space may be gone when it is written. */
-static void robust_word(struct rec_task *t, uint64_t addr)
-{
-	uint32_t v;
-
-	if (eng_read(&t->t, addr, &v, 4) < 0 || (v & FUTEX_TID_MASK) != (uint32_t)t->t.tid)
-		return;
-	v = (v & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
-	fx_bytes(&t->rec->fx, EFFECT_MEM, addr, &v, 4);
-}
-
-static void robust_effects(struct rec_task *t)
-{
-	struct robust_list_head head;
-	uint64_t entry;
-
-	if (!t->robust_list || eng_read(&t->t, t->robust_list, &head, sizeof(head)) < 0)
-		return;
-	entry = (uint64_t)head.list.next;
-	for (int i = 0; i < 2048 && (entry & ~1ull) != t->robust_list; i++) {
-		uint64_t next;
-
-		if (eng_read(&t->t, entry & ~1ull, &next, 8) < 0)
-			break;
-		robust_word(t, (entry & ~1ull) + (uint64_t)head.futex_offset);
-		entry = next;
-	}
-	if (head.list_op_pending)
-		robust_word(t, ((uint64_t)head.list_op_pending & ~1ull) + (uint64_t)head.futex_offset);
-}
-
 static void exit_effects(struct rec_task *t)
 {
-	const uint32_t zero = 0;
+	CLEANUP(buf_done) struct buf marks;
 
-	robust_effects(t);
-	if (t->child_tid && t->t.mm->refs > 1 && rec_range_writable(t, t->child_tid, 4))
-		fx_bytes(&t->rec->fx, EFFECT_MEM, t->child_tid, &zero, 4);
+	buf_init(&marks);
+	release_marks(t, &marks);
+	mark_effects(t, &marks);
 }
 
 static int log_exit(struct rec_task *t)

@@ -39,12 +39,12 @@ void fx_xstate(struct fx *fx, struct eng_task *t);
 
 /* --- descriptor tables (files.c) --- */
 
-enum fd_class { FD_UNKNOWN, FD_OTHER, FD_REGULAR, FD_PROC_STATUS };
+enum fd_class { FD_UNKNOWN, FD_OTHER, FD_REGULAR, FD_PROC_STATUS, FD_PROC_MEM };
 
 struct fd_info {
 	uint8_t cls;      /* enum fd_class */
 	uint8_t echo;     /* EVENT_F_STDOUT | EVENT_F_STDERR or 0 */
-	uint64_t dev, ino;
+	uint64_t dev, ino; /* PROC_MEM: ino is the process */
 };
 
 /* What is known of a descriptor table; shared by tasks as the kernel shares it. Filled on demand, forgotten when a descriptor may have changed. */
@@ -52,6 +52,12 @@ struct fd_info {
 struct rec_files {
 	int refs;
 	struct fd_info fd[FILES_MAX];
+};
+
+/* A word that the kernel writes when a thread lets go of its memory. */
+struct rec_mark {
+	uint64_t addr;
+	uint32_t value;
 };
 
 /* --- processes and tasks --- */
@@ -119,6 +125,7 @@ struct rec_task {
 	bool redelivering;
 	uint32_t redeliver_place; /* EVENT_F_AT_CALL or EVENT_F_AFTER */
 
+	struct buf exec_marks; /* struct rec_mark: words the kernel will change when the exec in progress succeeds */
 	uint64_t child_tid, robust_list; /* addresses the kernel writes at exit */
 	uint64_t scratch, scratch_len;
 	int exit_status;
@@ -217,6 +224,7 @@ int rec_restart_seen(struct rec_task *t) MUST_CHECK;
 
 /* --- procs.c: birth, exec, exit --- */
 int rec_birth(struct rec_task *t) MUST_CHECK;
+int rec_exec_begin(struct rec_task *t) MUST_CHECK; /* at the entry of execve */
 int rec_exec_event(struct rec_task *t) MUST_CHECK;
 int rec_exec_finish(struct rec_task *t) MUST_CHECK;
 int rec_exiting(struct rec_task *t) MUST_CHECK;
@@ -256,6 +264,7 @@ void rec_fd_forget_all(struct rec_files *f);
 int rec_files_after(struct rec_task *t, int64_t result) MUST_CHECK;
 /* EVENT_F_STDOUT/STDERR for a call that wrote to fd. */
 uint32_t rec_echo(struct rec_task *t, int fd);
+uint64_t rec_file_position(struct rec_task *t, int fd);
 /* A read of /proc/PID/status: what names hermit is replaced in guest memory. */
 int rec_proc_status_fix(struct rec_task *t, uint64_t addr, uint64_t len) MUST_CHECK;
 

@@ -6,6 +6,7 @@
 #include "recorder/rec_priv.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -95,21 +96,26 @@ static bool may_block(const struct rec_task *t)
 	return t->next_how == ENG_TO_EXIT && t->in_call && t->outs.res.row && (t->outs.res.row->flags & SYS_F_BLOCK);
 }
 
-/* Calls that take other threads with them: their stops must be served meanwhile. */
+/* Exec takes the other threads with it: their stops must be served meanwhile. Without others nobody else is looked at: what exec does to shared
+ * memory must be logged before those whom it wakes go on. */
 static bool ends_threads(const struct rec_task *t)
 {
-	return t->in_call && t->outs.res.row && (t->outs.call.nr == 59 || t->outs.call.nr == 322 || t->execed);
+	return t->proc->live > 1 && t->in_call && (t->outs.call.nr == SYS_execve || t->outs.call.nr == SYS_execveat);
 }
 
 /* The running task was interrupted by our tick: is it asleep in a call that we thought would not block? */
 static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
 {
 	int r = drain(rec);
+	char state;
 
 	if (r < 0 || t->state != REC_RUNNING)
 		return r < 0 ? r : 0;
-	if (t->in_call && t->next_how == ENG_TO_EXIT && others_runnable(rec, t) && eng_state(t->t.tid) == 'S')
-		return block(t);
+	if (t->in_call && t->next_how == ENG_TO_EXIT && others_runnable(rec, t)) {
+		state = eng_state(t->t.tid);
+		if (state == 'S' || state == 'D')
+			return block(t);
+	}
 	return ERR_INTERRUPTED;
 }
 

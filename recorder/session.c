@@ -129,6 +129,7 @@ struct rec_task *rec_task_new(struct rec *rec, pid_t tid, pid_t tgid, struct eng
 	t->state = REC_STOPPED;
 	sys_outs_init(&t->outs);
 	buf_init(&t->input_bytes);
+	buf_init(&t->exec_marks);
 	t->next = rec->tasks;
 	rec->tasks = t;
 	rec->n_tasks++;
@@ -151,6 +152,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 		t->t.mm->spare[t->t.mm->n_spare++] = t->scratch;
 	sys_outs_done(&t->outs);
 	buf_done(&t->input_bytes);
+	buf_done(&t->exec_marks);
 	free(t->inputs);
 	free(t->snapshot);
 	rec_files_unref(t->files);
@@ -395,7 +397,6 @@ static int start_guest(struct rec *rec, struct errinfo *ei)
 	}
 	p->live = 1;
 	rec->first_pid = tid;
-	t->in_call = true;
 	return first_exec(rec, t, ei);
 }
 

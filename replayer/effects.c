@@ -156,6 +156,7 @@ static int resize(struct rep_session *s, const struct effect *e)
 
 	if (fd < 0)
 		return fd;
+	s->object_size[e->object] = e->len;
 	return ftruncate(fd, (off_t)e->len) < 0 ? -errno : 0;
 }
 
@@ -207,9 +208,12 @@ static int map(struct rep_session *s, struct rep_task *t, const struct effect *e
 		r = map_blob(s, t, e);
 		break;
 	case MAP_SOURCE_SHARED:
-		m.flags |= ASPACE_SHARED;
 		fd = object_fd(s, e->object);
-		r = fd < 0 ? fd : do_mmap(t, e, MAP_SHARED, fd);
+		if (e->flags & MAP_F_PRIVATE)
+			m.object = 0; /* what is written to it stays here */
+		else
+			m.flags |= ASPACE_SHARED;
+		r = fd < 0 ? fd : do_mmap(t, e, e->flags & MAP_F_PRIVATE ? MAP_PRIVATE : MAP_SHARED, fd);
 		break;
 	default:
 		m.flags |= ASPACE_ANON;
@@ -238,6 +242,31 @@ static int unmap(struct rep_task *t, const struct effect *e)
 
 /* --- memory and registers --- */
 
+/* Bytes in the last page of an object but behind its end: only a mapping reaches them. */
+static int write_tail(int fd, uint64_t off, const uint8_t *p, size_t n)
+{
+	uint64_t page = ALIGN_DOWN(off, 4096ull);
+	uint8_t *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)page);
+
+	if (m == MAP_FAILED)
+		return -errno;
+	memcpy(m + (off - page), p, MIN((uint64_t)n, page + 4096 - off));
+	munmap(m, 4096);
+	return 0;
+}
+
+static int write_object(int fd, uint64_t size, uint64_t off, const uint8_t *p, size_t n)
+{
+	size_t inside = off < size ? MIN((uint64_t)n, size - off) : 0;
+	ssize_t w = inside ? pwrite(fd, p, inside, (off_t)off) : 0;
+
+	if (w != (ssize_t)inside)
+		return -EIO;
+	if (inside == n || off + inside >= ALIGN_UP(size, 4096ull))
+		return 0; /* nothing can be there */
+	return write_tail(fd, off + inside, p + inside, n - inside);
+}
+
 /* Shared objects are written through their descriptor: a mapping of them may be read-only. */
 static int write_piece(struct rep_session *s, struct rep_task *t, uint64_t addr, const uint8_t *p, size_t n, size_t *ret_done)
 {
@@ -249,9 +278,8 @@ static int write_piece(struct rep_session *s, struct rep_task *t, uint64_t addr,
 	*ret_done = n;
 	if (m && m->object) {
 		int fd = object_fd(s, m->object);
-		ssize_t w = fd < 0 ? -1 : pwrite(fd, p, n, (off_t)(m->offset + (addr - m->start)));
 
-		return w == (ssize_t)n ? 0 : -EIO;
+		return fd < 0 ? fd : write_object(fd, s->object_size[m->object], m->offset + (addr - m->start), p, n);
 	}
 	return eng_write(&t->t, addr, p, n);
 }
@@ -306,7 +334,6 @@ static int registers(struct rep_session *s, struct rep_task *t, const struct eff
 	r.orig_rax = (unsigned long)-1; /* nothing to skip or restart */
 	r.cs = 0x33;
 	r.ss = 0x2b;
-	r.eflags &= ~0x100ul;
 	eng_regs_set(&t->t, &r);
 	return 0;
 }

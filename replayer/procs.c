@@ -123,13 +123,12 @@ int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, 
 	return p ? add_task(s, num, (pid_t)tid, mm, p, ret) : -ENOMEM;
 }
 
-/* Kills a whole process and reaps its threads. */
-static void kill_process(pid_t tgid)
+/* Lets a task that was killed go on to its end. */
+static void reap(pid_t tid)
 {
-	struct eng_task t = { .tid = tgid };
+	struct eng_task t = { .tid = tid };
 	struct eng_stop st;
 
-	kill(tgid, SIGKILL);
 	for (;;) {
 		int r = eng_wait_task(&t, &st);
 
@@ -138,8 +137,17 @@ static void kill_process(pid_t tgid)
 		if (r < 0 || st.kind == ENG_STOP_GONE)
 			return;
 		if (eng_resume(&t, ENG_RUN, 0) < 0)
-			log_trace("%d is dying", tgid);
+			log_trace("%d is dying", tid);
 	}
+}
+
+/* Kills a process whose last thread is tid. The leader, a zombie by now or tid itself, is reported last. */
+static void kill_process(pid_t tgid, pid_t tid)
+{
+	kill(tgid, SIGKILL);
+	if (tid != tgid)
+		reap(tid);
+	reap(tgid);
 }
 
 void rep_kill_all(struct rep_session *s)
@@ -182,10 +190,10 @@ int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
 			return r;
 	}
 	if (old) {
-		pid_t tgid = old->proc->tgid;
+		pid_t tgid = old->proc->tgid, tid = old->t.tid;
 
 		rep_task_free(s, old);
-		kill_process(tgid);
+		kill_process(tgid, tid);
 	}
 	r = rep_new_process(s, ev->thread, &t, ei);
 	if (r < 0)
@@ -298,6 +306,7 @@ static int end_thread(struct rep_task *t)
 int rep_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	struct rep_proc *p = t->proc;
+	pid_t tid = t->t.tid;
 	int r = rep_apply(s, t, ev, ei);
 
 	if (r < 0)
@@ -309,7 +318,7 @@ int rep_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, 
 		rep_task_free(s, t);
 	} else {
 		rep_task_free(s, t);
-		kill_process(p->tgid);
+		kill_process(p->tgid, tid);
 	}
 	proc_unref(p);
 	return r;

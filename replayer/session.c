@@ -25,6 +25,7 @@ static const struct rep_kind {
 	[EVENT_EXIT] = { rep_exit },
 	[EVENT_CHECKSUM] = { rep_checksum },
 	[EVENT_RESTART] = { rep_restart },
+	[EVENT_NOTE] = { rep_apply }, /* what the kernel wrote on its own */
 };
 
 static void pin(struct rep_session *s)
@@ -127,7 +128,7 @@ static int replay(struct rep_session *s, const struct event *ev, struct errinfo 
 
 	if (ev->kind == EVENT_EXEC)
 		return rep_exec(s, ev, ei);
-	if (ev->kind == EVENT_NOTE || ev->kind == EVENT_END)
+	if (ev->kind == EVENT_END || (ev->kind == EVENT_NOTE && !ev->n_effects))
 		return 0;
 	if (ev->kind >= EVENT_MAX_ || !kinds[ev->kind].replay)
 		return errinfo_set(ei, ERR_NEWER_FORMAT, "event %" PRIu64 " is of kind %s, which this hermit cannot replay", ev->number,

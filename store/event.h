@@ -85,7 +85,7 @@ enum map_flags {
 	MAP_F_INTERP = 1 << 5, /* its ELF interpreter */
 	MAP_F_NORESERVE = 1 << 6,
 	MAP_F_PRIVATE = 1 << 7, /* source SHARED, but mapped copy-on-write: sees what others write to the object */
-	MAP_F_ALL_ = (1 << 7) - 1,
+	MAP_F_ALL_ = (1 << 8) - 1,
 };
 
 struct blob_id {

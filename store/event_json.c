@@ -13,7 +13,7 @@
 
 static const char *const flag_names[] = { "stdout", "stderr", "reexec", "refused", "fatal",
 					  "handler", "async",  "group",	 "unknown", "at-call", "after" };
-static const char *const map_flag_names[] = { "growsdown", "stack", "vdso", "heap", "exe", "interp", "noreserve" };
+static const char *const map_flag_names[] = { "growsdown", "stack", "vdso", "heap", "exe", "interp", "noreserve", "private" };
 static_assert(EVENT_F_ALL_ == (1 << ARRAY_SIZE(flag_names)) - 1, "each flag has a name");
 static_assert(MAP_F_ALL_ == (1 << ARRAY_SIZE(map_flag_names)) - 1, "each flag has a name");
 static const char *const source_names[MAP_SOURCE_MAX_] = { "anon", "blob", "shared" };
