@@ -211,6 +211,11 @@ void print_struct_at(struct printer *p, enum sys_struct type, uint64_t addr, uin
 	types[type].print(p, (struct data){ bytes, n });
 }
 
+uint64_t print_struct_size(enum sys_struct type)
+{
+	return types[type].form == FORM_ONE ? types[type].size : 0;
+}
+
 void print_vector_at(struct printer *p, enum sys_struct type, uint64_t addr, uint64_t n)
 {
 	uint64_t size = types[type].size;

@@ -168,7 +168,8 @@ void print_mmsg(struct printer *p, uint64_t addr, uint64_t count, bool received)
 		}
 		PUT(p, "{msg_hdr=");
 		print_msghdr(p, addr + i * sizeof(m), received, received ? m.len : UINT64_MAX);
-		if (p->at_exit)
+		if (p->has_result && (int64_t)i < p->result &&
+		    sys_mem_read(p->exit, addr + i * sizeof(m) + offsetof(struct mmsghdr64, len), &m.len, sizeof(m.len)) >= 0)
 			PUT(p, ", msg_len=%u", m.len);
 		PUT(p, "}");
 	}

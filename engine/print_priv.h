@@ -85,6 +85,8 @@ void print_bytes(struct printer *p, uint64_t addr, uint64_t n);
 void print_string(struct printer *p, uint64_t addr, size_t max);
 /* One structure of a type at addr: {...}, or the address. size: bytes there, may be smaller or larger than the type. */
 void print_struct_at(struct printer *p, enum sys_struct type, uint64_t addr, uint64_t size);
+/* Size of one; 0 when it is no structure. */
+uint64_t print_struct_size(enum sys_struct type);
 /* n bytes at addr as a vector of structures: [{...}, {...}]. */
 void print_vector_at(struct printer *p, enum sys_struct type, uint64_t addr, uint64_t n);
 void print_sigset_bits(struct printer *p, uint64_t set); /* [INT CHLD], ~[KILL] */

@@ -244,7 +244,7 @@ void print_winsize(struct printer *p, struct data d)
 void print_sembuf(struct printer *p, struct data d)
 {
 	PUT(p, "{sem_num=%u, sem_op=%d, sem_flg=", u16_at(d, 0), (int16_t)u16_at(d, 2));
-	print_flags(p, SYS_NAMES_IPC_OP, u16_at(d, 4));
+	print_flags(p, SYS_NAMES_SEM_OP, u16_at(d, 4));
 	PUT(p, "}");
 }
 

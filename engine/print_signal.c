@@ -150,7 +150,7 @@ static void print_child(struct printer *p, struct data d)
 static void print_value(struct printer *p, struct data d)
 {
 	if (u64_at(d, 24))
-		PUT(p, ", si_value={int=%d, ptr=%#lx}", i32_at(d, 24), u64_at(d, 24));
+		PUT(p, ", si_int=%d, si_ptr=%#lx", i32_at(d, 24), u64_at(d, 24));
 }
 
 static void print_fault(struct printer *p, struct data d)

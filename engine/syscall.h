@@ -58,6 +58,7 @@ enum sys_arg_kind {
 	SYS_ARG_MSGHDR, SYS_ARG_MMSGHDR, /* in or out; MMSGHDR: count in argument .len_arg */
 	SYS_ARG_MSGBUF, /* System V message: long type, then bytes by the length rule */
 	SYS_ARG_SOCKADDR,
+	SYS_ARG_SKIPPED, /* not looked at, not shown */
 	SYS_ARG_COMMAND, /* selects the meaning of the following ones (ioctl request, fcntl command, ...) */
 	SYS_ARG_KIND_MAX_
 };

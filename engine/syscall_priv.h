@@ -2,6 +2,7 @@
  *
  * Arguments are named macros that expand to one struct sys_arg initialiser:
  *     A_FD("fd")                    scalars: A_INT A_UINT A_HEX A_ADDR A_LEN A_OFF A_DIRFD A_PID A_UID A_MODE A_SIGNO A_COMMAND
+ *     A_SKIPPED                     a register between others that the call does not look at
  *     A_FLAGS("flags", OPEN)        names from flags/tables.def; A_ENUM: one name
  *     A_PATH A_STR A_STRV           strings the kernel reads
  *     A_IN("buf", ARG, 2)           bytes: direction, length rule, and the rule's argument number (FIXED: the size)
@@ -82,6 +83,7 @@ int sys_outs_add(struct sys_outs *o, const struct sys_slot *s) MUST_CHECK;
 #define A_UID(name) A_SCALAR_(UID, name)
 #define A_MODE(name) A_SCALAR_(MODE, name)
 #define A_SIGNO(name) A_SCALAR_(SIGNO, name)
+#define A_SKIPPED A_SCALAR_(SKIPPED, "")
 #define A_COMMAND(name) A_SCALAR_(COMMAND, name)
 #define A_FLAGS(name, names) A_(FLAGS, NONE, NONE, 0, 0, SYS_NAMES_##names, false, name)
 #define A_ENUM(name, names) A_(ENUM, NONE, NONE, 0, 0, SYS_NAMES_##names, false, name)

@@ -17,6 +17,7 @@ enum {
 	NR_open = 2,
 	NR_poll = 7,
 	NR_select = 23,
+	NR_mremap = 25,
 	NR_socket = 41,
 	NR_socketpair = 53,
 	NR_setsockopt = 54,
@@ -26,10 +27,13 @@ enum {
 	NR_fcntl = 72,
 	NR_getcwd = 79,
 	NR_rt_sigtimedwait = 128,
+	NR_mknod = 133,
 	NR_quotactl = 179,
 	NR_futex = 202,
 	NR_mq_open = 240,
+	NR_waitid = 247,
 	NR_openat = 257,
+	NR_mknodat = 259,
 	NR_pselect6 = 270,
 	NR_ppoll = 271,
 	NR_quotactl_fd = 443,
@@ -99,11 +103,13 @@ static bool is_poll(uint32_t nr)
 	return nr == NR_poll || nr == NR_ppoll;
 }
 
-/* Did the kernel store this argument's output? wait4() without a child stores nothing. */
+/* Is there output of this argument to show? wait4() without a child stores nothing. */
 static bool is_written(const struct printer *p, const struct sys_arg *a)
 {
 	if (p->call->nr == NR_wait4)
 		return p->result > 0;
+	if (p->call->nr == NR_waitid) /* zeros with an error are not worth showing */
+		return !failed(p->result);
 	return !failed(p->result) || a->on_error;
 }
 
@@ -126,11 +132,9 @@ static uint64_t arg_bytes(const struct printer *p, const struct sys_arg *a)
 static void print_struct_arg(struct printer *p, const struct sys_arg *a, uint64_t addr)
 {
 	enum sys_struct type = (enum sys_struct)a->table;
-	uint64_t n = arg_bytes(p, a);
-	bool pair = a->len == SYS_LEN_FIXED && (a->table == SYS_STRUCT_TIMEVAL || a->table == SYS_STRUCT_TIMESPEC ||
-						a->table == SYS_STRUCT_FUTEX_WAITV) && a->size % 16 == 0 && a->size > 24;
+	uint64_t n = arg_bytes(p, a), one = print_struct_size(type);
 
-	if ((a->len != SYS_LEN_FIXED && a->size > 1) || pair)
+	if (one && (a->len == SYS_LEN_FIXED ? a->size >= 2 * one : a->size > 1))
 		print_vector_at(p, type, addr, n);
 	else
 		print_struct_at(p, type, addr, n);
@@ -189,6 +193,16 @@ static uint64_t narrow(uint64_t v)
 	return v >> 32 == UINT32_MAX ? (uint32_t)v : v;
 }
 
+/* Flags with permissions in their low bits. */
+static void print_ipc_mode(struct printer *p, uint64_t v)
+{
+	if (v & ~0777ull) {
+		print_flags(p, SYS_NAMES_IPC_GET, v & ~0777ull);
+		PUT(p, "|");
+	}
+	PUT(p, "%#03lo", v & 0777);
+}
+
 static void print_names(struct printer *p, const struct sys_arg *a, uint64_t v)
 {
 	enum sys_names table = (enum sys_names)a->table;
@@ -201,6 +215,8 @@ static void print_names(struct printer *p, const struct sys_arg *a, uint64_t v)
 		PUT(p, "%u", (uint32_t)v);
 	else if (table == SYS_NAMES_MODE_TYPE)
 		print_mode(p, (uint32_t)v);
+	else if (table == SYS_NAMES_IPC_GET)
+		print_ipc_mode(p, v);
 	else if (a->kind == SYS_ARG_ENUM)
 		print_enum(p, table, v);
 	else
@@ -241,6 +257,8 @@ static void print_number(struct printer *p, const struct sys_arg *a, uint64_t v)
 		break;
 	case SYS_ARG_HEX:
 		print_hex(p, v);
+		break;
+	case SYS_ARG_SKIPPED:
 		break;
 	default:
 		print_addr(p, v);
@@ -402,17 +420,20 @@ static void print_arg(struct printer *p, unsigned int i)
 	}
 }
 
-/* Without O_CREAT or O_TMPFILE there is no mode (nor attributes). */
+/* The last arguments of these calls mean something only with some bits in their flags: a mode with O_CREAT or O_TMPFILE, a device number for a
+ * device, a new address with MREMAP_FIXED or MREMAP_DONTUNMAP. */
 static unsigned int shown_args(const struct printer *p)
 {
 	static const struct {
 		uint16_t nr;
 		uint8_t flags;
-	} opens[] = { { NR_open, 1 }, { NR_openat, 2 }, { NR_mq_open, 1 } };
+		uint32_t bits;
+	} optional[] = { { NR_open, 1, 020000100 }, { NR_openat, 2, 020000100 }, { NR_mq_open, 1, 0100 },
+			 { NR_mknod, 1, 020000 },   { NR_mknodat, 2, 020000 },	 { NR_mremap, 3, 6 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(opens); i++)
-		if (opens[i].nr == p->call->nr && !(p->call->args[opens[i].flags] & 020000100))
-			return opens[i].flags + 1u;
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		if (optional[i].nr == p->call->nr && !(p->call->args[optional[i].flags] & optional[i].bits))
+			return optional[i].flags + 1u;
 	return p->row->nargs;
 }
 
@@ -423,10 +444,12 @@ static void print_args(struct printer *p)
 	for (i = 0; i < n; i++) {
 		if (!p->has_result && is_output(p, &p->row->arg[i]))
 			break;
+		if (p->row->arg[i].kind == SYS_ARG_SKIPPED)
+			continue;
 		PUT(p, i ? ", " : "");
 		print_arg(p, i);
 	}
-	if (!p->has_result)
+	if (!p->has_result && p->row->ret != SYS_ARG_KIND_MAX_)
 		PUT(p, i < n && i ? ", <unfinished ...>" : i < n ? "<unfinished ...>" : " <unfinished ...>");
 }
 
@@ -491,15 +514,24 @@ static void print_ready_fds(struct printer *p, bool *any)
 	PUT(p, "]");
 }
 
+/* Only sets with members. */
 static void print_ready_sets(struct printer *p, bool *any)
 {
 	static const char *const names[] = { "in ", "out ", "except " };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t start = p->out->len, before;
+		bool had = *any;
+
 		if (!p->call->args[i + 1])
 			continue;
 		PUT(p, "%s%s", more(any), names[i]);
+		before = p->out->len;
 		print_struct_at(p, SYS_STRUCT_FD_SET, p->call->args[i + 1], arg_bytes(p, &p->row->arg[i + 1]));
+		if (p->out->len == before + 2 && p->out->data[before] == '[') {
+			p->out->len = start;
+			*any = had;
+		}
 	}
 }
 
@@ -527,15 +559,20 @@ static void print_ready(struct printer *p)
 
 static void print_fcntl_flags(struct printer *p)
 {
-	bool descriptor = (uint32_t)p->call->args[1] == 1; /* F_GETFD */
+	static const struct {
+		uint16_t command;
+		uint8_t names;
+		bool zero; /* is worth saying */
+		const char *what;
+	} commands[] = { { 1, SYS_NAMES_FD_FLAGS, false, "flags" }, { 3, SYS_NAMES_OPEN, true, "flags" }, { 1034, SYS_NAMES_SEALS, false, "seals" } };
 
-	if (failed(p->result) || (!descriptor && (uint32_t)p->call->args[1] != 3)) /* F_GETFL */
-		return;
-	if (descriptor && !p->result)
-		return;
-	PUT(p, " (flags ");
-	print_flags(p, descriptor ? SYS_NAMES_FD_FLAGS : SYS_NAMES_OPEN, (uint64_t)p->result);
-	PUT(p, ")");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (commands[i].command != (uint32_t)p->call->args[1] || failed(p->result) || !(p->result || commands[i].zero))
+			continue;
+		PUT(p, " (%s ", commands[i].what);
+		print_flags(p, (enum sys_names)commands[i].names, (uint64_t)p->result);
+		PUT(p, ")");
+	}
 }
 
 /* What is behind the result. */
@@ -572,10 +609,11 @@ void sysprint_call(struct buf *out, const struct sys_call *c, bool has_result, i
 		print_clone(&p);
 	else
 		print_args(&p);
-	if (has_result) {
+	if (has_result || res.row->ret == SYS_ARG_KIND_MAX_) {
 		buf_put(out, ") ", 2);
 		sysprint_result(out, res.row, result);
-		print_trailer(&p);
+		if (has_result)
+			print_trailer(&p);
 	}
 	buf_done(&p.scratch);
 }
