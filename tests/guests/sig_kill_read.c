@@ -18,11 +18,14 @@ int main(void)
 			if (how == 0)
 				(void)!read(fd[0], &c, 1);
 			else if (how == 1) {
+				pid_t me = getpid();
+
 				if (xfork() == 0) {
-					/* dies with the parent: reads the end of the pipe */
-					close(fd[1]);
+					/* dies with its parent */
 					CK(prctl(PR_SET_PDEATHSIG, SIGKILL));
-					pause();
+					while (getppid() == me)
+						pause();
+					_exit(0);
 				}
 				wait(NULL);
 			} else if (how == 2)

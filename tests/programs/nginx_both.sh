@@ -41,6 +41,13 @@ curl -sS -o /dev/null -w '%{http_code}\n' $u/missing
 kill -HUP "$(cat pid)"
 sleep 0.3
 curl -sS $u/
-kill -QUIT "$(cat pid)"
+pid=$(cat pid)
+kill -QUIT "$pid"
+i=0
+while kill -0 "$pid" 2>/dev/null && [ $i -lt 50 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+kill -TERM "$pid" 2>/dev/null || :
 wait
 wc -l <access.log

@@ -6,4 +6,11 @@ until curl -s -o /dev/null $u/numbers; do sleep 0.05; done
 for i in 1 2 3 4 5 6; do curl -sS -H "X: $i" $u/numbers | cmp - www/numbers; done
 curl -sS -Z -o a $u/numbers -o b $u/numbers -o c $u/numbers 2>/dev/null
 cmp b www/numbers
-kill -QUIT "$(cat pid)"
+pid=$(cat pid)
+kill -QUIT "$pid"
+i=0
+while kill -0 "$pid" 2>/dev/null && [ $i -lt 50 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+kill -TERM "$pid" 2>/dev/null || :

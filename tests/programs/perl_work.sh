@@ -13,8 +13,8 @@ close $w; print while <$r>; waitpid($pid, 0); print "child ", $? >> 8, "\n";
 print "backticks: ", `echo one; echo two`; open(my $p, "-|", "sort", "-r", "data") or die; my @l = <$p>; print $l[0]; close $p;
 print "pclose $?\n";
 local $SIG{ALRM} = sub { die "alarm\n" }; eval { alarm 1; Time::HiRes::alarm(0.02); select(undef, undef, undef, 5) }; print "eval: $@";
-local $SIG{CHLD} = sub { while ((my $k = waitpid(-1, WNOHANG)) > 0) { print "reaped ", $? >> 8, "\n" } };
-for my $i (1 .. 3) { my $k = fork(); if (!$k) { usleep(1000 * $i); POSIX::_exit($i) } select(undef, undef, undef, 0.1) }
+my $reaped = 0; local $SIG{CHLD} = sub { while ((my $k = waitpid(-1, WNOHANG)) > 0) { print "reaped ", $? >> 8, "\n"; $reaped++ } };
+for my $i (1 .. 3) { my $k = fork(); if (!$k) { usleep(1000 * $i); POSIX::_exit($i) } select(undef, undef, undef, 0.1) while $reaped < $i }
 $SIG{CHLD} = 'DEFAULT';
 socketpair(my $s1, my $s2, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die; syswrite $s1, "socket"; sysread $s2, my $buf, 100; print "$buf\n";
 printf "%s %05.1f %x %e %b\n", "fmt", 3.14159, 255, 12345.678, 10;

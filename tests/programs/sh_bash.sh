@@ -40,7 +40,8 @@ echo "then $?"
 for i in 1 2 3 4; do (sleep 0.0$i; exit $i) & pids[$i]=$!; done
 for i in 1 2 3 4; do wait "${pids[$i]}"; echo "job $i: $?"; done
 sleep 100 &
-kill %1 2>/dev/null || kill $!
+until read -r comm </proc/$!/comm && [ "$comm" = sleep ]; do sleep 0.01; done
+kill $!
 wait $! 2>/dev/null
 echo "killed $?"
 cat <<EOT

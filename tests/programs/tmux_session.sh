@@ -3,7 +3,7 @@ set -eu
 export TERM=xterm SHELL=/bin/sh
 unset TMUX || :
 t="tmux -f /dev/null -S $PWD/sock"
-$t new-session -d -s main -x 80 -y 24 'PS1="$ " exec sh'
+$t new-session -d -s main -n first -x 80 -y 24 'PS1="$ " exec sh'
 $t send-keys -t main 'echo one plus one is $((1+1)) >result; seq 3' Enter
 i=0
 until [ -s result ] || [ $i -gt 100 ]; do
