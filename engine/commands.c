@@ -72,14 +72,14 @@ const struct sys_command *sys_command_find(const struct sys_call *c)
 #define FAMILY_CALL "prctl"
 #define FAMILY_FLAGS SYS_F_PROC
 #define FAMILY_DEF "engine/commands/prctl.def"
-#define HEAD A_COMMAND("op")
+#define HEAD A_COMMAND("option")
 #include "engine/family.def"
 
 #define FAMILY sys_arch_prctl_find
 #define FAMILY_CALL "arch_prctl"
 #define FAMILY_FLAGS SYS_F_MEM
 #define FAMILY_DEF "engine/commands/arch_prctl.def"
-#define HEAD A_COMMAND("op")
+#define HEAD A_COMMAND("option")
 #include "engine/family.def"
 
 #define FAMILY sys_seccomp_find

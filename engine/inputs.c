@@ -22,8 +22,11 @@ struct showing {
 
 static int show(const struct showing *w, uint64_t addr, uint64_t len)
 {
-	int r = addr && len ? w->fn(w->ctx, addr, len) : 0;
+	int r;
 
+	if (!addr || !len || addr >= SYS_USER_END)
+		return 0;
+	r = w->fn(w->ctx, addr, MIN(len, SYS_USER_END - addr));
 	return r < 0 ? r : 0;
 }
 
