@@ -224,7 +224,9 @@ static int recover_locked(struct store *s, const char *dir, const struct store_i
 		r = drop_file(dir, NAME_BLOBS);
 	if (r == 0)
 		r = store_publish(s, dir, id);
-	return r == 0 ? store_set_last(s, id) : r;
+	if (r == 0)
+		store_set_last(s, id);
+	return r;
 }
 
 /* 1 if it was recovered, 0 if somebody is still at it. */

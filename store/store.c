@@ -211,14 +211,20 @@ static int start_time(struct store *s, const struct store_id *id, uint64_t *ret)
 	return r < 0 ? r : jsonx_get_u64(j, "start_wall_ns", ret);
 }
 
-int store_set_last(struct store *s, const struct store_id *id)
+void store_set_last(struct store *s, const struct store_id *id)
 {
+	char *path CLEANUP(freep) = NULL;
 	uint64_t mine, theirs;
 	struct store_id last;
 
 	if (read_last(s, &last) == 0 && start_time(s, &last, &theirs) == 0 && start_time(s, id, &mine) == 0 && theirs > mine)
-		return 0;
-	return write_last(s, id);
+		return;
+	if (write_last(s, id) == 0)
+		return;
+	/* without the file the newest recording is searched, which is the right answer too */
+	path = os_asprintf("%s/last", s->dir);
+	if (path)
+		(void)!fs_unlink_quiet(path);
 }
 
 int store_publish(struct store *s, const char *tmp_path, const struct store_id *id)

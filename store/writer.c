@@ -389,11 +389,14 @@ void store_writer_free(struct store_writer *w)
 	free(w);
 }
 
-static void fill_stream(struct journal *j, struct manifest_stream *ms)
+static void fill_stream(const struct journal *j, struct manifest_stream *ms)
 {
+	/* a copy, since ending a digest clears it: a commit that fails may be tried again */
+	struct sha256_ctx sha = j->sha;
+
 	ms->raw_bytes = j->raw_bytes;
 	ms->stored_bytes = j->good_bytes;
-	sha_hex(&j->sha, ms->sha256);
+	sha_hex(&sha, ms->sha256);
 }
 
 static int fill_manifest(struct store_writer *w, struct manifest *m)
@@ -441,7 +444,8 @@ static int commit(struct store_writer *w, struct manifest *m)
 	if (r < 0)
 		return r;
 	free(TAKE(w->dir));
-	return store_set_last(w->store, &w->id);
+	store_set_last(w->store, &w->id);
+	return 0;
 }
 
 int store_writer_commit(struct store_writer *w, struct manifest *m, struct errinfo *ei)

@@ -211,9 +211,10 @@ static inline void help_manifest(struct manifest *m)
 {
 	manifest_init(m);
 	m->start_wall_ns = os_wall_ns();
-	m->argv = os_calloc(2, sizeof(char *));
-	m->argv[0] = os_strdup("/bin/test");
-	m->cwd = os_strdup("/");
+	/* not through base/os.h: torture makes that fail */
+	m->argv = calloc(2, sizeof(char *));
+	m->argv[0] = strdup("/bin/test");
+	m->cwd = strdup("/");
 	m->state = RECORDING_COMPLETE;
 }
 
