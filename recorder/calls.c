@@ -87,6 +87,10 @@ int rec_park(struct rec_task *t)
 		return 0;
 	t->entered = true;
 	add_inputs(t);
+	/* A futex operation that waits may have marked the word (FUTEX_WAITERS) before it slept. */
+	if (t->outs.call.nr == SYS_futex)
+		for (uint32_t i = 0; i < t->outs.n; i++)
+			fx_memory(&t->rec->fx, &t->t, EFFECT_MEM, t->outs.slot[i].addr, t->outs.slot[i].max);
 	call_event(t, &ev, EVENT_SYSCALL_ENTER);
 	ev.flags = 0;
 	return rec_log(t->rec, &ev);
@@ -313,6 +317,11 @@ int rec_call_exit(struct rec_task *t)
 		return rc;
 	if (t->outs.res.row->flags & SYS_F_SCHED)
 		t->rec->give_way = true;
+	if (t->outs.call.nr == SYS_rt_sigreturn) {
+		rc = rec_boundary(t);
+		if (rc < 0)
+			return rc;
+	}
 	rc = maybe_checksum(t);
 	if (rc < 0)
 		return rc;

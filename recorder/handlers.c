@@ -289,7 +289,7 @@ static int leave_sched_getaffinity(struct rec_task *t, int64_t *result)
 static int enter_prctl(struct rec_task *t, int64_t *ret_result)
 {
 	const uint64_t *a = t->outs.call.args;
-	const uint32_t tsc = PR_TSC_ENABLE;
+	const uint32_t tsc = t->tsc_faults ? PR_TSC_SIGSEGV : PR_TSC_ENABLE;
 
 	switch (a[0]) {
 	case PR_SET_DUMPABLE: /* the tracer would lose access to the memory */
@@ -301,8 +301,10 @@ static int enter_prctl(struct rec_task *t, int64_t *ret_result)
 	case PR_GET_DUMPABLE:
 		*ret_result = t->proc->dumpable;
 		return 1;
-	case PR_SET_TSC: /* it traps for us */
+	case PR_SET_TSC: /* it traps for us in any case */
 		*ret_result = a[1] == PR_TSC_ENABLE || a[1] == PR_TSC_SIGSEGV ? 0 : -EINVAL;
+		if (!*ret_result)
+			t->tsc_faults = a[1] == PR_TSC_SIGSEGV;
 		return 1;
 	case PR_GET_TSC:
 		*ret_result = eng_write(&t->t, a[1], &tsc, 4) < 0 ? -EFAULT : 0;
@@ -369,16 +371,13 @@ static int enter_move(struct rec_task *t, int out, int in, uint64_t off_addr, in
 {
 	uint64_t off;
 
-	if (!rec_echo(t, out))
+	if (!rec_echo(t, out) || (off_addr && eng_read(&t->t, off_addr, &off, sizeof(off)) < 0))
 		return 0;
 	if (rec_fd(t, in)->cls != FD_REGULAR || (t->outs.call.nr == SYS_splice && is_pipe(t, in))) {
 		*ret_result = -EINVAL;
 		return 1;
 	}
-	if (off_addr && eng_read(&t->t, off_addr, &off, 8) >= 0)
-		t->saved_pos = off;
-	else
-		t->saved_pos = rec_file_position(t, in);
+	t->saved_pos = off_addr ? off : rec_file_position(t, in);
 	return 0;
 }
 

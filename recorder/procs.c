@@ -124,6 +124,7 @@ static struct rec_task *adopt(struct rec_task *t, pid_t tid, const struct birth 
 	proc->info.threads++;
 	if (b->flags & CLONE_CHILD_CLEARTID)
 		c->child_tid = b->child_tid;
+	c->tsc_faults = t->tsc_faults;
 	if (!(b->flags & CLONE_VM)) { /* its copy of our scratch memory */
 		c->scratch = t->scratch;
 		c->scratch_len = t->scratch_len;

@@ -93,6 +93,7 @@ struct rec_task {
 	enum rec_state state;
 	enum eng_resume next_how;
 	int next_signo;
+	bool ran; /* has run user code since its last event was logged */
 
 	/* the call it is in */
 	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
@@ -128,6 +129,7 @@ struct rec_task {
 	struct buf exec_marks; /* struct rec_mark: words the kernel will change when the exec in progress succeeds */
 	uint64_t child_tid, robust_list; /* addresses the kernel writes at exit */
 	uint64_t scratch, scratch_len;
+	bool tsc_faults; /* asked for by the guest: PR_SET_TSC */
 	int exit_status;
 	bool exit_known, exit_logged;
 };
@@ -219,6 +221,8 @@ int rec_signal_stop(struct rec_task *t) MUST_CHECK;
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* At an exit stop: sends one waiting signal through the kernel. */
 int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
+/* Declares the present registers a boundary: a signal that comes before the next instruction is taken AFTER the last event. */
+int rec_boundary(struct rec_task *t) MUST_CHECK;
 /* The restart of an interrupted call, seen at its next entry. */
 int rec_restart_seen(struct rec_task *t) MUST_CHECK;
 

@@ -1,5 +1,7 @@
 /* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it gives way.
  *
+ * Nobody else gets the CPU between a task's run in user mode and the event that ends that run (t->ran): replay runs it right before that event.
+ *
  * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has stopped: guests must not be
  * touched while one of them runs. */
 #define LOG_AREA "recorder.sched"
@@ -156,6 +158,8 @@ static int start(struct rec_task *t)
 	if (r < 0)
 		return r;
 	t->state = t->next_how == ENG_LISTEN ? REC_LISTENING : REC_RUNNING;
+	if (t->next_how == ENG_RUN)
+		t->ran = true;
 	return 0;
 }
 
@@ -179,7 +183,7 @@ static struct rec_task *choose(struct rec *rec, uint64_t now)
 
 	if (t && t->state == REC_STOPPED)
 		return t;
-	if (t && t->state == REC_READY && !rec->give_way && now - rec->slice_start < SLICE_NS)
+	if (t && t->state == REC_READY && (t->ran || (!rec->give_way && now - rec->slice_start < SLICE_NS)))
 		return t;
 	if (drain(rec) < 0)
 		return t && runnable(t) ? t : NULL;

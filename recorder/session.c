@@ -39,6 +39,7 @@ static void on_signal(int signo, siginfo_t *si, void *ctx)
 
 void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind)
 {
+	t->ran = false;
 	*ev = (struct event){
 		.kind = kind,
 		.thread = t->num,

@@ -85,7 +85,7 @@ static int trapped_instruction(struct rec_task *t)
 	int rc;
 
 	insn = eng_trapped_insn(&t->t, &len);
-	if (insn == ENG_INSN_OTHER)
+	if (insn == ENG_INSN_OTHER || (insn != ENG_INSN_CPUID && t->tsc_faults))
 		return 0;
 	rc = eng_regs(&t->t, &r);
 	if (rc < 0)
@@ -168,6 +168,16 @@ static int enter_handler(struct rec_task *t, const siginfo_t *si, uint32_t flags
 		return 0;
 	}
 	return log_handler(t, si, flags, before.rip, hash, before.rsp);
+}
+
+int rec_boundary(struct rec_task *t)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc >= 0)
+		t->entry = *r;
+	return rc;
 }
 
 static bool same_place(const struct rec_task *t, const struct user_regs_struct *r)

@@ -238,7 +238,8 @@ int rep_syscall_enter(struct rep_session *s, struct rep_task *t, const struct ev
 	if (r < 0)
 		return r;
 	t->in_call = true;
-	return rep_output_keep(s, t);
+	r = rep_apply(s, t, ev, ei);
+	return r < 0 ? r : rep_output_keep(s, t);
 }
 
 int rep_syscall_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)

@@ -260,7 +260,7 @@ static int make_child(struct rep_session *s, struct rep_task *t, const struct ev
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	struct rep_task *child;
-	int r = rep_run_to_call(s, t, ev, ei);
+	int r = t->in_call ? 0 : rep_run_to_call(s, t, ev, ei); /* others may have run after its entry */
 
 	if (r < 0)
 		return r;

@@ -27,10 +27,15 @@ int main(void)
 	gate_init(&woken);
 	for (int i = 0; i < 8; i++)
 		CHECK(pthread_create(&t[i], NULL, waiter, NULL) == 0);
-	/* Requeue onto the same word counts the waiters without waking them. */
-	while (futex(&a, FUTEX_CMP_REQUEUE_PRIVATE, 0, 100, &b, 0) +
-		       futex(&b, FUTEX_CMP_REQUEUE_PRIVATE, 0, 100, &a, 0) < 8)
+	/* Moving them to the other word and back counts the waiters without waking them. */
+	for (;;) {
+		long n = futex(&a, FUTEX_CMP_REQUEUE_PRIVATE, 0, 100, &b, 0);
+
+		CHECK(futex(&b, FUTEX_CMP_REQUEUE_PRIVATE, 0, 100, &a, 0) == n);
+		if (n == 8)
+			break;
 		msleep(2);
+	}
 	show("wrong value", futex(&a, FUTEX_CMP_REQUEUE_PRIVATE, 1, 100, &b, 99));
 	show("wake 2, move 4", futex(&a, FUTEX_CMP_REQUEUE_PRIVATE, 2, 4, &b, 0));
 	gate_wait(&woken);
