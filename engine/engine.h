@@ -85,6 +85,8 @@ int eng_siginfo(struct eng_task *t, siginfo_t *ret) MUST_CHECK;
 int eng_set_siginfo(struct eng_task *t, const siginfo_t *si) MUST_CHECK;
 /* Blocked signals of the thread (bit signo-1). */
 int eng_sigmask(struct eng_task *t, uint64_t *ret) MUST_CHECK;
+/* Takes one signal out of the mask. */
+int eng_unblock(struct eng_task *t, int signo) MUST_CHECK;
 /* SigCgt and SigIgn of /proc/TID/status. */
 int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ignored) MUST_CHECK;
 /* State letter of /proc/TID/stat ('R', 'S', 'D', 't', 'T', 'Z', ...), 0 when gone. */

@@ -125,6 +125,17 @@ int eng_sigmask(struct eng_task *t, uint64_t *ret)
 	return ptrace_call(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*ret), ret);
 }
 
+int eng_unblock(struct eng_task *t, int signo)
+{
+	uint64_t mask;
+	int r = eng_sigmask(t, &mask);
+
+	if (r < 0 || !(mask >> (signo - 1) & 1))
+		return r;
+	mask &= ~(1ull << (signo - 1));
+	return ptrace_call(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+}
+
 int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ignored)
 {
 	char path[32], text[8192], *p, *q;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -139,6 +140,47 @@ static int refuse(struct rec_task *t)
 	return rec_answer(t, -ENOSYS, EVENT_F_REFUSED);
 }
 
+static int put_output(struct rec_task *t, uint64_t addr, const void *p, size_t n)
+{
+	int rc = eng_write(&t->t, addr, p, n);
+
+	if (rc >= 0)
+		fx_bytes(&t->rec->fx, EFFECT_MEM, addr, p, n);
+	return rc;
+}
+
+/* Calls through the fixed page at the top: the kernel emulates them and reports no exit. They are three, and answered here. */
+#define VSYSCALL_PAGE 0xffffffffff600000ull
+
+static int vsyscall(struct rec_task *t)
+{
+	const uint64_t *a = t->outs.call.args;
+	const uint32_t cpu = (uint32_t)t->rec->cpu, node = 0;
+	const struct { uint64_t at; const void *p; size_t n; } getcpu_out[] = { { a[0], &cpu, 4 }, { a[1], &node, 4 } };
+	struct timeval tv;
+	int64_t result = 0;
+	int rc = 0;
+
+	gettimeofday(&tv, NULL);
+	if (t->outs.call.nr == SYS_time) {
+		result = tv.tv_sec;
+		if (a[0])
+			rc = put_output(t, a[0], &tv.tv_sec, 8);
+	} else if (t->outs.call.nr == SYS_gettimeofday) {
+		const struct timezone tz = { 0 };
+
+		if (a[0])
+			rc = put_output(t, a[0], &tv, sizeof(tv));
+		if (rc >= 0 && a[1])
+			rc = put_output(t, a[1], &tz, sizeof(tz));
+	} else {
+		for (size_t i = 0; i < ARRAY_SIZE(getcpu_out) && rc >= 0; i++)
+			if (getcpu_out[i].at)
+				rc = put_output(t, getcpu_out[i].at, getcpu_out[i].p, getcpu_out[i].n);
+	}
+	return rec_answer(t, rc < 0 ? -EFAULT : result, 0);
+}
+
 /* --- entry --- */
 
 static int begin_call(struct rec_task *t)
@@ -193,8 +235,15 @@ int rec_call_entry(struct rec_task *t)
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
+	if (t->filter) {
+		rc = rec_filter_call(t);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
 	if (t->outs.res.row->cls == SYS_REFUSE)
 		return refuse(t);
+	if (t->entry.rip >= VSYSCALL_PAGE)
+		return vsyscall(t);
 	h = rec_handler(t->outs.call.nr);
 	if (h->enter) {
 		rc = h->enter(t, &result);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +287,27 @@ static int leave_sched_getaffinity(struct rec_task *t, int64_t *result)
 	return eng_write(&t->t, a[2], &target->proc->affinity, MIN((uint64_t)*result, (uint64_t)sizeof(cpu_set_t)));
 }
 
+static int set_seccomp(struct rec_task *t, uint64_t operation, uint64_t flags, uint64_t addr)
+{
+	switch (operation) {
+	case SECCOMP_SET_MODE_STRICT:
+		return flags || addr ? -EINVAL : rec_filter_strict(t);
+	case SECCOMP_SET_MODE_FILTER:
+		return rec_filter_install(t, flags, addr);
+	}
+	return -EINVAL;
+}
+
+static int enter_seccomp(struct rec_task *t, int64_t *ret_result)
+{
+	const uint64_t *a = t->outs.call.args;
+
+	if (a[0] != SECCOMP_SET_MODE_STRICT && a[0] != SECCOMP_SET_MODE_FILTER)
+		return 0; /* questions to the kernel */
+	*ret_result = set_seccomp(t, a[0], a[1], a[2]);
+	return 1;
+}
+
 static int enter_prctl(struct rec_task *t, int64_t *ret_result)
 {
 	const uint64_t *a = t->outs.call.args;
@@ -317,6 +339,14 @@ static int enter_prctl(struct rec_task *t, int64_t *ret_result)
 		return 0;
 	case PR_GET_NO_NEW_PRIVS:
 		*ret_result = t->proc->no_new_privs;
+		return 1;
+	case PR_GET_SECCOMP:
+		*ret_result = rec_filter_mode(t);
+		return 1;
+	case PR_SET_SECCOMP:
+		*ret_result = set_seccomp(t, a[1] == SECCOMP_MODE_STRICT ? SECCOMP_SET_MODE_STRICT :
+					     a[1] == SECCOMP_MODE_FILTER ? SECCOMP_SET_MODE_FILTER : UINT64_MAX,
+					  0, a[1] == SECCOMP_MODE_FILTER ? a[2] : 0);
 		return 1;
 	case PR_SET_SYSCALL_USER_DISPATCH:
 		*ret_result = -EINVAL;
@@ -426,6 +456,7 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_sched_setaffinity] = { .enter = enter_sched_setaffinity },
 	[SYS_sched_getaffinity] = { .leave = leave_sched_getaffinity },
 	[SYS_prctl] = { .enter = enter_prctl },
+	[SYS_seccomp] = { .enter = enter_seccomp },
 	[SYS_arch_prctl] = { .enter = enter_arch_prctl, .leave = leave_arch_prctl },
 	[SYS_read] = { .leave = leave_read },
 	[SYS_pread64] = { .leave = leave_read },

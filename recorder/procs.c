@@ -125,6 +125,7 @@ static struct rec_task *adopt(struct rec_task *t, pid_t tid, const struct birth 
 	if (b->flags & CLONE_CHILD_CLEARTID)
 		c->child_tid = b->child_tid;
 	c->tsc_faults = t->tsc_faults;
+	c->filter = rec_filter_ref(t->filter);
 	if (!(b->flags & CLONE_VM)) { /* its copy of our scratch memory */
 		c->scratch = t->scratch;
 		c->scratch_len = t->scratch_len;

@@ -129,6 +129,7 @@ struct rec_task {
 	struct buf exec_marks; /* struct rec_mark: words the kernel will change when the exec in progress succeeds */
 	uint64_t child_tid, robust_list; /* addresses the kernel writes at exit */
 	uint64_t scratch, scratch_len;
+	struct rec_filter *filter; /* seccomp, NULL = none */
 	bool tsc_faults; /* asked for by the guest: PR_SET_TSC */
 	int exit_status;
 	bool exit_known, exit_logged;
@@ -221,6 +222,8 @@ int rec_signal_stop(struct rec_task *t) MUST_CHECK;
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* At an exit stop: sends one waiting signal through the kernel. */
 int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
+/* At a SECCOMP stop: the call does not happen, this signal comes instead. */
+int rec_signal_for_call(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
 /* Declares the present registers a boundary: a signal that comes before the next instruction is taken AFTER the last event. */
 int rec_boundary(struct rec_task *t) MUST_CHECK;
 /* The restart of an interrupted call, seen at its next entry. */
@@ -234,6 +237,16 @@ int rec_exec_finish(struct rec_task *t) MUST_CHECK;
 int rec_exiting(struct rec_task *t) MUST_CHECK;
 /* The task is gone: logs its exit unless done, removes it. */
 int rec_gone(struct rec_task *t) MUST_CHECK;
+
+/* --- seccomp.c --- */
+struct rec_filter *rec_filter_ref(struct rec_filter *f); /* NULL is fine */
+void rec_filter_unref(struct rec_filter *f);
+int rec_filter_mode(const struct rec_task *t);
+/* Results of the guest's own calls: 0 or a negated errno for the guest. */
+int rec_filter_strict(struct rec_task *t);
+int rec_filter_install(struct rec_task *t, uint64_t flags, uint64_t addr);
+/* Asks the filters about the call being entered. 1: it is dealt with, 0: it goes on. */
+int rec_filter_call(struct rec_task *t) MUST_CHECK;
 
 /* --- maps.c --- */
 /* mmap succeeded: model, effects. */

@@ -157,6 +157,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	free(t->inputs);
 	free(t->snapshot);
 	rec_files_unref(t->files);
+	rec_filter_unref(t->filter);
 	eng_task_done(&t->t);
 	free(t);
 }
@@ -329,7 +330,10 @@ static int main_loop(struct rec *rec)
 		if (r > 0)
 			r = rec_handle_stop(t);
 		if (r == ERR_GUEST_GONE) {
-			t->state = REC_DYING; /* killed under our hands: its end will be reported */
+			/* Killed under our hands: its end is at hand, or will be reported. */
+			bool told = t->t.stop.kind == ENG_STOP_EXITING || t->t.stop.kind == ENG_STOP_GONE;
+
+			t->state = told && !t->t.running && t->state != REC_DYING ? REC_STOPPED : REC_DYING;
 			fx_reset(&rec->fx);
 			r = 0;
 		}

@@ -276,7 +276,7 @@ int rec_signal_stop(struct rec_task *t)
 		return rc;
 	bit = BIT(si.si_signo);
 	log_debug("thread %u: signal %d code %d", t->num, si.si_signo, si.si_code);
-	if (is_fault(&si))
+	if (!place && is_fault(&si))
 		return caught & bit ? enter_handler(t, &si, 0) : log_fatal(t, &si, 0);
 	if (ignored & bit || (!(caught & bit) && (default_ignored & bit))) {
 		rec_ready(t, ENG_RUN, si.si_signo);
@@ -329,6 +329,29 @@ int rec_signal_before_call(struct rec_task *t)
 	t->in_call = false;
 	rec_ready(t, ENG_RUN, 0);
 	return 1;
+}
+
+/* The kernel forces such a signal through: a mask does not hold it back. */
+int rec_signal_for_call(struct rec_task *t, const siginfo_t *si)
+{
+	struct user_regs_struct *r;
+	int rc = eng_unblock(&t->t, si->si_signo);
+
+	if (rc >= 0)
+		rc = eng_regs(&t->t, &r);
+	if (rc < 0)
+		return rc;
+	if (syscall(SYS_tgkill, t->t.tgid, t->t.tid, si->si_signo) < 0)
+		return ERR_GUEST_GONE;
+	t->redeliver = *si;
+	t->redeliver_place = EVENT_F_AT_CALL;
+	t->redelivering = true;
+	r->rax = r->orig_rax;
+	r->orig_rax = (unsigned long)-1;
+	eng_regs_changed(&t->t);
+	t->in_call = false;
+	rec_ready(t, ENG_RUN, 0);
+	return 0;
 }
 
 int rec_signal_after_call(struct rec_task *t)
