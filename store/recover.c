@@ -72,10 +72,10 @@ static int find_cut(struct stream *events, struct stream *data, uint64_t *ret_po
 {
 	struct frame f = { 0 };
 	uint64_t end, data_end, bytes;
-	int r = stream_count(data, &data_end, NULL);
+	int r = stream_count_checked(data, &data_end, NULL);
 
 	if (r == 0)
-		r = stream_count(events, &end, NULL);
+		r = stream_count_checked(events, &end, NULL);
 	bytes = stream_good_bytes(events);
 	while (r == 0 && end > 1) {
 		r = stream_load(events, end - 1, &f, NULL);

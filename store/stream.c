@@ -219,6 +219,15 @@ static int met_bad(struct stream *st, const char *what, uint64_t off, struct err
 	return 0;
 }
 
+/* Entry number i and all behind it are no frames after all: its payload is bad. */
+static int met_bad_payload(struct stream *st, size_t i, struct errinfo *ei)
+{
+	st->n = i;
+	st->scan_off = st->bad_off = st->entries[i].offset;
+	st->bad_size = st->size;
+	return met_bad(st, "bad frame", st->scan_off, ei);
+}
+
 /* Reads one more head. 1, 0 at the end (which may move later while a recording is made), or an error. */
 static int scan_one(struct stream *st, struct errinfo *ei)
 {
@@ -230,6 +239,10 @@ static int scan_one(struct stream *st, struct errinfo *ei)
 	r = source_size(st->source, &st->size);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "size of %s", st->name);
+	if (st->bad_off == off && st->bad_size == st->size && off) {
+		st->end = STREAM_END_BAD;
+		return 0;
+	}
 	left = st->size > off ? st->size - off : 0;
 	if (left < sizeof(h)) {
 		st->end = left ? STREAM_END_CUT : STREAM_END_CLEAN;
@@ -322,13 +335,8 @@ int stream_load(struct stream *st, uint64_t pos, struct frame *f, struct errinfo
 			r = read_frame(st, (size_t)(e - st->entries), f, ei);
 			if (r != 0)
 				return r;
-			if (!st->from_index) {
-				uint64_t off = e->offset;
-
-				st->scan_off = off;
-				st->n = (size_t)(e - st->entries);
-				return met_bad(st, "bad frame", off, ei);
-			}
+			if (!st->from_index)
+				return met_bad_payload(st, (size_t)(e - st->entries), ei);
 		}
 		drop_index(st);
 	}
@@ -349,14 +357,25 @@ int stream_count(struct stream *st, uint64_t *ret, struct errinfo *ei)
 			r = stream_reaches(st, UINT64_MAX, ei);
 			continue;
 		}
-		st->scan_off = st->entries[--st->n].offset;
-		r = met_bad(st, "bad frame", st->scan_off, ei);
+		r = met_bad_payload(st, st->n - 1, ei);
 	}
 	frame_done(&f);
 	if (r < 0)
 		return r;
 	*ret = known_end(st);
 	return 0;
+}
+
+int stream_count_checked(struct stream *st, uint64_t *ret, struct errinfo *ei)
+{
+	struct frame f = { 0 };
+	uint64_t pos = st->base;
+	int r;
+
+	while ((r = stream_load(st, pos, &f, ei)) > 0)
+		pos = frame_end(&f);
+	frame_done(&f);
+	return r < 0 ? r : stream_count(st, ret, ei);
 }
 
 uint64_t stream_good_bytes(const struct stream *st)

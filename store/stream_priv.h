@@ -38,6 +38,7 @@ struct stream {
 	bool from_index; /* entries came from the index file and are complete */
 	uint64_t scan_off; /* where the next head is expected */
 	uint64_t size; /* of the source when last asked */
+	uint64_t bad_off, bad_size; /* a frame there had a bad payload, when the source was so large; 0 = none */
 	uint64_t strict_below; /* a bad frame that should hold positions below this is corruption; else it is the end */
 	enum stream_end end; /* what the scan last met at scan_off */
 	uint64_t base; /* position of the first frame: 1 or 0 */
@@ -54,8 +55,11 @@ void stream_done(struct stream *st); /* for CLEANUP too; fine on a zeroed struct
 int stream_use_index(struct stream *st, const struct index_entry *entries, size_t n) MUST_CHECK;
 /* Loads the frame that holds position pos. 1, or 0 when the stream ends before it, or an error with ei. */
 int stream_load(struct stream *st, uint64_t pos, struct frame *f, struct errinfo *ei) MUST_CHECK;
-/* Position behind the last frame. Reads all heads on first use, and again behind the known end if the stream has grown. */
+/* Position behind the last frame. Reads all heads on first use, and again behind the known end if the stream has grown.
+ * Payloads are not read, but for the last. */
 int stream_count(struct stream *st, uint64_t *ret, struct errinfo *ei) MUST_CHECK;
+/* The same, with every payload checked. */
+int stream_count_checked(struct stream *st, uint64_t *ret, struct errinfo *ei) MUST_CHECK;
 /* True when positions below pos are known to be there (as far as heads tell). */
 int stream_reaches(struct stream *st, uint64_t pos, struct errinfo *ei) MUST_CHECK;
 /* Bytes of whole frames, head included, after stream_count(). */

@@ -108,21 +108,17 @@ static int verify_events(struct store_reader *rd, const struct idset *blobs, str
 static int verify_data(const char *dir, const struct manifest *m, struct errinfo *ei)
 {
 	struct stream events = { 0 }, data = { 0 };
-	struct frame f = { 0 };
-	uint64_t end = 0, count = 0;
+	uint64_t end = 0;
 	int r = recording_open_streams(dir, m, false, &events, &data, ei);
 
-	while (r >= 0 && (r = stream_load(&data, end, &f, ei)) > 0)
-		end = frame_end(&f);
 	if (r == 0)
-		r = stream_count(&data, &count, ei);
-	if (r == 0 && (count != end || end != m->data_stream.raw_bytes))
+		r = stream_count_checked(&data, &end, ei);
+	if (r == 0 && end != m->data_stream.raw_bytes)
 		r = errinfo_set(ei, end < m->data_stream.raw_bytes ? ERR_TRUNCATED : ERR_CORRUPT,
 				"%s has %llu bytes of data, the manifest says %llu", data.name, (unsigned long long)end,
 				(unsigned long long)m->data_stream.raw_bytes);
 	if (r == 0 && data.end != STREAM_END_CLEAN)
 		r = errinfo_set(ei, ERR_CORRUPT, "%s: bytes behind the last frame", data.name);
-	frame_done(&f);
 	stream_done(&events);
 	stream_done(&data);
 	return r;

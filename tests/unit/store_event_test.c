@@ -234,7 +234,7 @@ START_TEST(encoder_refuses)
 	FAILS(-EINVAL, event_encode(&ev, 0, NULL, NULL, &b));
 	e = (struct effect){ .kind = EFFECT_MAP, .source = MAP_SOURCE_MAX_ };
 	FAILS(-EINVAL, event_encode(&ev, 0, NULL, NULL, &b));
-	e = (struct effect){ .kind = EFFECT_MAP, .flags = 0x80 };
+	e = (struct effect){ .kind = EFFECT_MAP, .flags = MAP_F_ALL_ + 1 };
 	FAILS(-EINVAL, event_encode(&ev, 0, NULL, NULL, &b));
 	e = (struct effect){ .kind = EFFECT_MEM, .len = EFFECT_DATA_MAX + 1, .data = "x" };
 	FAILS(ERR_LIMIT, event_encode(&ev, 0, place_data, NULL, &b));

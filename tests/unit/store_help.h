@@ -157,7 +157,7 @@ static inline void help_effect(struct rng *r, struct help_event *h, unsigned i)
 		e->object = rng_wide(r);
 	if (e->kind == EFFECT_MAP) {
 		e->prot = (uint32_t)rng_below(r, 8);
-		e->flags = (uint32_t)rng_below(r, 128);
+		e->flags = (uint32_t)rng_below(r, MAP_F_ALL_ + 1);
 		e->source = (enum map_source)rng_below(r, MAP_SOURCE_MAX_);
 		if (e->source == MAP_SOURCE_SHARED)
 			e->object = rng_wide(r);
