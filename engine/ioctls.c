@@ -48,14 +48,14 @@
 #include <scsi/sg.h>
 #include <sound/asound.h>
 
-/* The argument as the number describes it. */
+/* The argument as the number describes it. Drivers store into it with errors, too. */
 #define A_IOC_(value) \
 	{ _IOC_SIZE(value) ? SYS_ARG_BUF : SYS_ARG_HEX, \
 	  _IOC_DIR(value) == _IOC_READ                   ? SYS_OUT : \
 	  _IOC_DIR(value) == _IOC_WRITE                  ? SYS_IN : \
 	  _IOC_DIR(value) == (_IOC_READ | _IOC_WRITE)    ? SYS_INOUT : \
 							   SYS_NONE, \
-	  _IOC_SIZE(value) ? SYS_LEN_FIXED : SYS_LEN_NONE, 0, _IOC_SIZE(value), 0, false, "argp" }
+	  _IOC_SIZE(value) ? SYS_LEN_FIXED : SYS_LEN_NONE, 0, _IOC_SIZE(value), 0, true, "argp" }
 
 #define HEAD_ A_FD("fd"), A_COMMAND("request")
 

@@ -16,8 +16,10 @@
 enum {
 	NR_open = 2,
 	NR_poll = 7,
+	NR_ioctl = 16,
 	NR_select = 23,
 	NR_mremap = 25,
+	NR_nanosleep = 35,
 	NR_socket = 41,
 	NR_socketpair = 53,
 	NR_setsockopt = 54,
@@ -26,12 +28,13 @@ enum {
 	NR_wait4 = 61,
 	NR_fcntl = 72,
 	NR_getcwd = 79,
+	NR_times = 100,
 	NR_rt_sigtimedwait = 128,
 	NR_mknod = 133,
 	NR_quotactl = 179,
 	NR_futex = 202,
+	NR_clock_nanosleep = 230,
 	NR_mq_open = 240,
-	NR_waitid = 247,
 	NR_openat = 257,
 	NR_mknodat = 259,
 	NR_pselect6 = 270,
@@ -103,14 +106,19 @@ static bool is_poll(uint32_t nr)
 	return nr == NR_poll || nr == NR_ppoll;
 }
 
-/* Is there output of this argument to show? wait4() without a child stores nothing. */
+/* Is there output of this argument to show? wait4() without a child stores nothing. What is stored with an error is worth showing only when it is the
+ * purpose of the argument: the rest of a sleep, values that are read and written. */
 static bool is_written(const struct printer *p, const struct sys_arg *a)
 {
-	if (p->call->nr == NR_wait4)
+	uint32_t nr = p->call->nr;
+
+	if (nr == NR_wait4)
 		return p->result > 0;
-	if (p->call->nr == NR_waitid) /* zeros with an error are not worth showing */
-		return !failed(p->result);
-	return !failed(p->result) || a->on_error;
+	if (!failed(p->result))
+		return true;
+	if (a->dir == SYS_INOUT)
+		return a->on_error && nr != NR_ioctl;
+	return a->on_error && (nr == NR_nanosleep || nr == NR_clock_nanosleep || nr == NR_times);
 }
 
 /* Bytes of an argument: by the rule at entry, clamped at exit by what the kernel said. */

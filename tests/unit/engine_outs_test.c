@@ -147,6 +147,9 @@ static void maps_of_files(void)
 	((int *)extent)[6] = 3;       /* fm_extent_count */
 	CALL(__NR_ioctl, CALL(__NR_open, put("/proc/self/exe", 15), 0), 0xc020660b /* FS_IOC_FIEMAP */, extent);
 	CALL(__NR_mincore, arena, 5 * 4096 - 1, get(5));
+	CALL(__NR_mincore, arena, ARENA_SIZE, get(64));
+	munmap(arena + ARENA_SIZE, 4096);
+	CALL(__NR_mincore, arena, ARENA_SIZE + 4096, get(65));
 	CALL(__NR_fallocate, fd, 0, 0, 8192);
 	CALL(__NR_ftruncate, fd, 100);
 }
@@ -366,6 +369,7 @@ static void messages(void)
 	struct sockaddr_un me = { AF_UNIX, "" };
 	struct mmsghdr *many = get(4 * sizeof(*many));
 
+	CALL(__NR_socketpair, AF_INET, SOCK_STREAM, 0, get(8));
 	CALL(__NR_socketpair, AF_UNIX, SOCK_DGRAM, 0, sv);
 	CALL(__NR_bind, sv[0], IN(me), 2); /* a name of the kernel's choice, for recvmsg() to give */
 	CALL(__NR_setsockopt, sv[1], SOL_SOCKET, SO_PASSCRED, IN(one), 4);

@@ -302,9 +302,9 @@ START_TEST(messages)
 	struct scene s = { 0 };
 	uint64_t v[4] = { B, 2, B + 2, 10 };
 	struct {
-		struct cmsghdr head;
-		int fd[2];
-	} control = { { 20, SOL_SOCKET, SCM_RIGHTS }, { 4, 0 } };
+		uint64_t len;
+		int level, type, fd[2];
+	} control = { 20, SOL_SOCKET, SCM_RIGHTS, { 4, 0 } };
 	struct msghdr in = { .msg_name = (void *)(B + 64), .msg_namelen = 128, .msg_iov = (void *)A, .msg_iovlen = 2,
 			     .msg_control = (void *)C, .msg_controllen = 100 };
 	struct msghdr out = in;
