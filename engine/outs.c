@@ -156,17 +156,9 @@ static int add_messages(struct sys_outs *o, unsigned int i, const struct sys_mem
 static int add_msgbuf(struct sys_outs *o, unsigned int i, const struct sys_mem *mem)
 {
 	struct sys_slot s = slot_of(o, i);
-	int r;
 
-	s.len = SYS_LEN_FIXED;
-	s.max = 8;
-	r = sys_outs_add(o, &s);
-	if (r < 0)
-		return r;
-	s.len = SYS_LEN_RET;
-	s.nested = 1;
-	s.addr += 8;
-	s.max = sys_room(&o->call, o->res.row, &o->res.row->arg[i], mem);
+	s.head = 8;
+	s.max = MIN(sys_room(&o->call, o->res.row, &o->res.row->arg[i], mem), (uint64_t)SYS_SLOT_BYTES_MAX) + s.head;
 	return sys_outs_add(o, &s);
 }
 
@@ -298,6 +290,13 @@ static uint64_t in_order(struct walk *w, const struct sys_slot *s)
 	return n;
 }
 
+static uint64_t by_result(int64_t result, const struct sys_slot *s)
+{
+	uint64_t head = MIN((uint64_t)s->head, s->max);
+
+	return head + MIN(sys_mul_clamped((uint64_t)result, s->size), s->max - head);
+}
+
 static uint64_t written(struct walk *w, const struct sys_slot *s)
 {
 	uint32_t len;
@@ -306,9 +305,9 @@ static uint64_t written(struct walk *w, const struct sys_slot *s)
 		return 0;
 	switch ((enum sys_len)s->len) {
 	case SYS_LEN_RET:
-		if (w->result <= 0)
+		if (w->result < 0)
 			return 0;
-		return s->nested ? in_order(w, s) : MIN(sys_mul_clamped((uint64_t)w->result, s->size), s->max);
+		return s->nested ? in_order(w, s) : by_result(w->result, s);
 	case SYS_LEN_PTR:
 		if (sys_mem_read(w->mem, s->len_addr, &len, sizeof(len)) < 0)
 			return superset(w->mem, s->addr, s->max);

@@ -40,8 +40,9 @@ enum sys_flags {
 	SYS_F_FILEMOD = 1 << 12, /* changes content or size of a file that could be mapped (write, pwrite, ftruncate, fallocate, copy_file_range...) */
 	SYS_F_VARIES = 1 << 13, /* arguments depend on a command (ioctl, fcntl, prctl, futex, ...): syscall.c resolves them */
 	SYS_F_SCHED = 1 << 14,  /* sched_yield and the like: a good moment to switch */
-	SYS_F_EARLY = 1 << 15,  /* writes its INOUT slots already before it sleeps (FUTEX_LOCK_PI sets FUTEX_WAITERS): when the call
-				   blocks, log them with the entry as well, and do not redirect them to a scratch buffer */
+	SYS_F_EARLY = 1 << 15,  /* its slots are used where they are, before or after the call too (FUTEX_LOCK_PI sets FUTEX_WAITERS before it
+				   sleeps, vmsplice() hands out the pages): log INOUT slots with the entry as well when the call
+				   blocks, and do not redirect them to a scratch buffer */
 	SYS_F_UNKNOWN = 1 << 16, /* row of a command whose effects the table cannot tell: sys_resolved.unknown */
 };
 
@@ -136,6 +137,7 @@ struct sys_slot {
 	bool on_error;
 	uint16_t size;     /* multiplier for SYS_LEN_RET and SYS_LEN_PTR */
 	uint16_t message;  /* recvmmsg: the message it belongs to, else 0 */
+	uint16_t head;     /* SYS_LEN_RET: bytes stored before those that the result counts (type of a System V message) */
 	uint64_t addr;
 	uint64_t max;      /* room in bytes (for iovecs: each element is a slot, filled in order by the result) */
 	uint64_t len_addr; /* SYS_LEN_PTR: where the true length is stored at exit */
