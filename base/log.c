@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/limits.h"
@@ -135,7 +136,7 @@ static int format_head(char *p, size_t size, enum log_level level, const char *a
 	case LOG_WARN:
 		return snprintf(p, size, "%swarning: ", log_program);
 	default:
-		(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+		(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts); /* see os_mono_ns() */
 		return snprintf(p, size, "%lld.%06ld %d %s %s:%d %s: ", (long long)ts.tv_sec, ts.tv_nsec / 1000,
 				(int)getpid(), area, file, line, func);
 	}

@@ -158,6 +158,25 @@ long eng_seize_options(void);
 /* Pins the calling thread; *ret_old (may be NULL) gets the mask before (cpu_set_t of 1024 bits). cpu -1 = where it runs now. Returns the CPU. */
 int eng_pin(int cpu, void *ret_old, size_t n) MUST_CHECK;
 
+/* --- the tracer's own rdtsc and cpuid: engine/traps.c --- */
+struct eng_cpuid {
+	uint32_t leaf, sub, v[4];
+};
+struct eng_traps {
+	bool joined, cpuid;
+	struct sigaction old;
+	struct eng_cpuid known[256];
+	unsigned n_known;
+};
+/* Does the CPU (and hypervisor) let cpuid trap? */
+bool eng_traps_have_cpuid(void);
+/* Traps them for the calling thread too, so that switching to guests is cheap; leave undoes it. *tr may be all zero. */
+void eng_traps_join(struct eng_traps *tr, bool cpuid);
+void eng_traps_leave(struct eng_traps *tr);
+/* The instructions themselves, joined or not. */
+uint64_t eng_traps_rdtscp(const struct eng_traps *tr, uint32_t *ret_aux);
+void eng_traps_cpuid(struct eng_traps *tr, uint32_t leaf, uint32_t sub, uint32_t ret[4]);
+
 /* Instruction at rip that traps: */
 enum eng_insn { ENG_INSN_OTHER, ENG_INSN_RDTSC, ENG_INSN_RDTSCP, ENG_INSN_CPUID };
 /* Which one is at the task's rip (prefixes are not expected), its length in *ret_len. */

@@ -6,17 +6,11 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/os.h"
-
-#ifndef ARCH_SET_CPUID
-#define ARCH_GET_CPUID 0x1011
-#define ARCH_SET_CPUID 0x1012
-#endif
 
 /* --- CPUID --- */
 
@@ -58,11 +52,11 @@ static void apply(const struct cpuid_mask *m, size_t n, uint32_t leaf, uint32_t 
 			v[r] &= ~m[i].clear[r];
 }
 
-void rec_cpuid(const struct rec *rec, uint32_t leaf, uint32_t sub, uint32_t ret[4])
+void rec_cpuid(struct rec *rec, uint32_t leaf, uint32_t sub, uint32_t ret[4])
 {
 	bool has_sub = leaf == 7 || leaf == 0xd;
 
-	__cpuid_count(leaf, sub, ret[0], ret[1], ret[2], ret[3]);
+	eng_traps_cpuid(&rec->traps, leaf, sub, ret);
 	if (!has_sub)
 		sub = 0;
 	apply(never, ARRAY_SIZE(never), leaf, sub, ret);
@@ -73,7 +67,7 @@ void rec_cpuid(const struct rec *rec, uint32_t leaf, uint32_t sub, uint32_t ret[
 }
 
 /* The feature words that decide whether another CPU can replay this. */
-static json_t *feature_words(const struct rec *rec)
+static json_t *feature_words(struct rec *rec)
 {
 	static const struct {
 		const char *name;
@@ -117,12 +111,6 @@ static uint64_t xcr0(void)
 	return lo | (uint64_t)hi << 32;
 }
 
-/* Tried, not guessed: CPUID faulting is switched on in a child. */
-static bool have_cpuid_faulting(void)
-{
-	return syscall(SYS_arch_prctl, ARCH_GET_CPUID, 0) >= 0 && syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1) == 0;
-}
-
 static const char *profile_name(enum rec_cpu_profile p)
 {
 	static const char *const names[REC_CPU_MAX_] = { [REC_CPU_HOST] = "host", [REC_CPU_V2] = "x86-64-v2", [REC_CPU_V3] = "x86-64-v3" };
@@ -130,7 +118,7 @@ static const char *profile_name(enum rec_cpu_profile p)
 	return names[p];
 }
 
-static json_t *cpu_facts(const struct rec *rec)
+static json_t *cpu_facts(struct rec *rec)
 {
 	char xcr[24];
 
@@ -187,7 +175,7 @@ int rec_machine_facts(struct rec *rec)
 		m->kernel = os_asprintf("%s %s %s", u.sysname, u.release, u.version);
 	}
 	m->start_wall_ns = os_wall_ns();
-	rec->cpuid_faulting = have_cpuid_faulting();
+	rec->cpuid_faulting = eng_traps_have_cpuid();
 	m->cpu = cpu_facts(rec);
 	m->syscalls = json_object();
 	m->warnings = json_array();

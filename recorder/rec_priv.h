@@ -173,6 +173,8 @@ struct rec {
 	char reason[256];
 	bool stopping;      /* the tree is being killed */
 	bool cpuid_faulting;
+	struct eng_traps traps;
+	uint64_t now; /* CLOCK_MONOTONIC at the last event or tick */
 	uint64_t *syscall_counts, *refused_counts; /* SYS_TABLE_MAX + 1 each */
 	struct stat_id { uint64_t dev, ino; } stdio[3];
 	bool warned_setid;
@@ -288,6 +290,6 @@ int rec_proc_status_fix(struct rec_task *t, uint64_t addr, uint64_t len) MUST_CH
 /* --- machine.c: facts for the manifest --- */
 int rec_machine_facts(struct rec *rec) MUST_CHECK;
 /* CPUID answer as the guest gets it: features masked. */
-void rec_cpuid(const struct rec *rec, uint32_t leaf, uint32_t sub, uint32_t ret[4]);
+void rec_cpuid(struct rec *rec, uint32_t leaf, uint32_t sub, uint32_t ret[4]);
 
 #endif

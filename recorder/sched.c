@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 
 #include "base/log.h"
-#include "base/os.h"
 
 #define SLICE_NS 10000000ull
 
@@ -221,7 +220,7 @@ static int step(struct rec *rec, struct rec_task **ret)
 	int r;
 
 	if (!t) {
-		t = choose(rec, os_mono_ns());
+		t = choose(rec, rec->now);
 		if (!t)
 			return rec->tasks ? wait_for_nobody(rec) : 0;
 		if (t->state == REC_STOPPED) {

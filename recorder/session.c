@@ -39,11 +39,12 @@ static void on_signal(int signo, siginfo_t *si, void *ctx)
 
 void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind)
 {
+	t->rec->now = os_mono_ns();
 	t->ran = false;
 	*ev = (struct event){
 		.kind = kind,
 		.thread = t->num,
-		.time_ns = os_mono_ns() - t->rec->start_mono,
+		.time_ns = t->rec->now - t->rec->start_mono,
 		.text = "",
 	};
 }
@@ -258,7 +259,7 @@ static int take_signal(struct rec *rec)
 
 static int tick(struct rec *rec)
 {
-	uint64_t now = os_mono_ns();
+	uint64_t now = rec->now = os_mono_ns();
 	int r = take_signal(rec);
 
 	if (r < 0)
@@ -437,7 +438,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 	rec->refused_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));
 	if (!rec->syscall_counts || !rec->refused_counts)
 		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
-	rec->start_mono = os_mono_ns();
+	rec->now = rec->start_mono = os_mono_ns();
 	rec->last_flush = rec->start_mono;
 	if (opt->timeout_ns)
 		rec->deadline = rec->start_mono + opt->timeout_ns;
@@ -550,9 +551,11 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 	raise_descriptor_limit();
 	got_signal = 0;
 	signals_take(&signals);
+	eng_traps_join(&rec.traps, rec.cpuid_faulting);
 	r = main_loop(&rec);
 	if (r < 0)
 		rec_kill_all(&rec);
+	eng_traps_leave(&rec.traps);
 	signals_give_back(&signals);
 	if (r == ERR_TIMEOUT) {
 		r = errinfo_set(ei, discard(&rec, r), "recording timed out after %g seconds", (double)opt->timeout_ns / 1e9);

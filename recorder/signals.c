@@ -25,15 +25,6 @@ static const uint64_t fault_signals = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) |
 
 /* --- instructions that trap --- */
 
-static void read_tsc(bool with_aux, uint64_t *tsc, uint32_t *aux)
-{
-	*aux = 0;
-	if (with_aux)
-		*tsc = __builtin_ia32_rdtscp(aux);
-	else
-		*tsc = __builtin_ia32_rdtsc();
-}
-
 static int emulate_tsc(struct rec_task *t, struct user_regs_struct *r, bool with_aux, unsigned len)
 {
 	struct event ev;
@@ -41,7 +32,7 @@ static int emulate_tsc(struct rec_task *t, struct user_regs_struct *r, bool with
 	uint32_t aux;
 
 	rec_event_init(t, &ev, EVENT_TSC);
-	read_tsc(with_aux, &tsc, &aux);
+	tsc = eng_traps_rdtscp(&t->rec->traps, &aux);
 	ev.rip = r->rip;
 	ev.regs_hash = eng_regs_hash(r);
 	ev.args[0] = tsc;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -94,7 +93,7 @@ int rep_check_machine(struct rep_session *s, struct errinfo *ei)
 	int r;
 
 	s->recorded_faulting = json_is_true(json_object_get(s->manifest->cpu, "cpuid_faulting"));
-	s->cpuid_faulting = syscall(SYS_arch_prctl, 0x1012 /* ARCH_SET_CPUID */, 1) == 0;
+	s->cpuid_faulting = eng_traps_have_cpuid();
 	r = check_features(s, ei);
 	return r < 0 ? r : check_blobs(s, ei);
 }

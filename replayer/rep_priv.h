@@ -59,6 +59,7 @@ struct rep_session {
 		struct event ev; /* without borrowed parts */
 	} past[32];
 	cpu_set_t affinity;
+	struct eng_traps traps;
 	uint32_t diverged_thread;
 };
 

@@ -84,6 +84,8 @@ int rep_session_new(struct store_reader *r, const struct rep_options *opt, struc
 		pin(s);
 		raise_descriptor_limit();
 		rc = make_template(s, ei);
+		if (rc >= 0)
+			eng_traps_join(&s->traps, s->cpuid_faulting);
 	}
 	if (rc < 0) {
 		rep_session_free(s);
@@ -98,6 +100,7 @@ void rep_session_free(struct rep_session *s)
 	if (!s)
 		return;
 	rep_kill_all(s);
+	eng_traps_leave(&s->traps);
 	for (uint32_t i = 0; i < s->cap_tasks; i++)
 		if (s->tasks[i])
 			rep_task_free(s, s->tasks[i]);
