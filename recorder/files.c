@@ -196,35 +196,65 @@ static int memory_written(struct rec_task *t, const struct fd_info *fi, int64_t 
 	return 0;
 }
 
-static int file_written(struct rec_task *t, int64_t result)
+/* Where in a file a call has written. */
+struct written {
+	int fd;
+	uint64_t off, len;
+};
+
+static struct written where_written(struct rec_task *t, int64_t result)
 {
 	const uint64_t *a = t->outs.call.args;
-	const struct fd_info *fi;
-	uint64_t off = 0, len = UINT64_MAX / 2;
-	int fd = (int)a[0];
+	struct written w = { .fd = (int)a[0], .len = (uint64_t)result };
 
 	switch (t->outs.call.nr) {
 	case SYS_pwrite64:
 	case SYS_pwritev:
 	case SYS_pwritev2:
-		off = a[3];
-		len = (uint64_t)result;
-		break;
+		w.off = a[3];
+		return w;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendfile:
+		w.off = rec_file_position(t, w.fd) - w.len;
+		return w;
 	case SYS_copy_file_range:
 	case SYS_splice:
-		fd = (int)a[2];
+		w.fd = (int)a[2];
 		break;
-	case SYS_truncate:
-	case SYS_creat:
-	case SYS_open:
-	case SYS_openat:
-	case SYS_openat2:
-		return 0;
 	}
-	fi = rec_fd(t, fd);
+	w.len = UINT64_MAX / 2; /* truncation, allocation: all of it */
+	return w;
+}
+
+static int file_written(struct rec_task *t, int64_t result)
+{
+	const struct fd_info *fi = rec_fd(t, (int)t->outs.call.args[0]);
+	struct written w;
+
 	if (fi->cls == FD_PROC_MEM)
 		return memory_written(t, fi, result);
-	return fi->cls == FD_REGULAR ? rec_file_changed(t, fi, off, len) : 0;
+	if (t->outs.call.nr != SYS_copy_file_range && t->outs.call.nr != SYS_splice &&
+	    (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino)))
+		return 0; /* the usual case, without more questions to the kernel */
+	w = where_written(t, result);
+	return rec_file_changed(t, w.fd, w.off, w.len);
+}
+
+static int opened(struct rec_task *t, int64_t fd)
+{
+	const uint64_t *a = t->outs.call.args;
+	uint32_t nr = t->outs.call.nr;
+	uint64_t flags = nr == SYS_open ? a[1] : nr == SYS_openat ? a[2] : nr == SYS_creat ? O_TRUNC : 0;
+
+	if (nr == SYS_openat2 && eng_read(&t->t, a[2], &flags, sizeof(flags)) < 0)
+		flags = 0;
+	return flags & O_TRUNC ? rec_file_changed(t, (int)fd, 0, UINT64_MAX / 2) : 0;
+}
+
+static bool opens(uint32_t nr)
+{
+	return nr == SYS_open || nr == SYS_openat || nr == SYS_openat2 || nr == SYS_creat;
 }
 
 /* Bytes that went to stdout inside the kernel: read back from the file they came from. */
@@ -271,9 +301,11 @@ int rec_files_after(struct rec_task *t, int64_t result)
 		r = moved_to_stdout(t, result);
 	else if (result > 0 && (flags & SYS_F_WRITES))
 		t->call_flags |= rec_echo(t, (int)t->outs.call.args[0]);
-	if (r >= 0 && result >= 0 && (flags & SYS_F_FILEMOD))
-		r = file_written(t, result);
-	return r;
+	if (r < 0 || result < 0)
+		return r;
+	if (opens(nr))
+		return opened(t, result);
+	return flags & SYS_F_FILEMOD ? file_written(t, result) : 0;
 }
 
 /* --- /proc/PID/status --- */

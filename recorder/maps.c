@@ -135,6 +135,28 @@ static struct effect *map_effect(struct rec_task *t, const struct mapping *m, ui
 	return e;
 }
 
+/* --- which files are mapped --- */
+
+static unsigned mapped_bit(uint64_t dev, uint64_t ino)
+{
+	return (unsigned)((dev * 31 + ino) * 0x9e3779b97f4a7c15ull >> 52); /* 12 bits */
+}
+
+static void note_mapped(struct rec *rec, const struct mapping *m)
+{
+	unsigned bit = mapped_bit(m->dev, m->ino);
+
+	if (m->ino)
+		rec->mapped_filter[bit / 64] |= 1ull << bit % 64;
+}
+
+bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino)
+{
+	unsigned bit = mapped_bit(dev, ino);
+
+	return rec->mapped_filter[bit / 64] >> bit % 64 & 1;
+}
+
 /* --- exec images --- */
 
 static uint32_t image_flags(const struct maps_line *line)
@@ -163,6 +185,7 @@ int rec_map_image(struct rec_task *t, const struct maps_line *line)
 
 	if ((m->flags & (ASPACE_ANON | ASPACE_VDSO)) || t->rec->fx.error)
 		return t->rec->fx.error;
+	note_mapped(t->rec, m);
 	fd = open_mapped(t, m->start, m->end);
 	if (fd < 0)
 		fd = open(line->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -279,6 +302,7 @@ static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool sh
 		r = map_private_object(t, m, (uint64_t)st.st_size);
 	else
 		map_private(t, m, guest_fd);
+	note_mapped(t->rec, m);
 	name_effect(t, guest_fd);
 	return r;
 }
@@ -352,30 +376,41 @@ static void changed_in(struct rec_task *owner, struct rec_task *writer, const st
 		writer->rec->fx.e[i].thread = owner->num;
 }
 
-int rec_file_changed(struct rec_task *t, const struct fd_info *fi, uint64_t off, uint64_t len)
+/* The object's size follows the file's. */
+static void follow_size(struct rec_task *t, const struct fd_info *fi, int fd)
 {
-	bool sized = false;
+	struct rec_object *o = object_in_use(t->rec, fi->dev, fi->ino) ? object_of(t->rec, fi->dev, fi->ino) : NULL;
+	char path[48];
+	struct stat st;
 
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
+	if (o && stat(path, &st) == 0)
+		object_size(t->rec, o, (uint64_t)st.st_size);
+}
+
+static bool first_of_its_memory(const struct rec *rec, const struct rec_task *t)
+{
+	for (const struct rec_task *o = rec->tasks; o != t; o = o->next)
+		if (o->t.mm == t->t.mm && o->state != REC_DYING)
+			return false;
+	return true;
+}
+
+int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
+{
+	const struct fd_info *fi = rec_fd(t, fd);
+
+	if (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino))
+		return 0;
+	follow_size(t, fi, fd);
 	for (struct rec_task *o = t->rec->tasks; o; o = o->next) {
 		const struct aspace *as = o->t.mm ? &o->t.mm->as : NULL;
 
-		for (size_t i = 0; as && i < as->n && o->state != REC_DYING; i++) {
-			const struct mapping *m = &as->m[i];
-
-			if (m->ino != fi->ino || m->dev != fi->dev || !m->ino)
-				continue;
-			if (m->object && !sized) {
-				struct rec_object *ob = object_of(t->rec, m->dev, m->ino);
-				char path[48];
-				struct stat st;
-
-				sized = true;
-				snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, (int)t->outs.call.args[0]);
-				if (ob && stat(path, &st) == 0 && st.st_ino == fi->ino)
-					object_size(t->rec, ob, (uint64_t)st.st_size);
-			}
-			changed_in(o, t, m, off, len);
-		}
+		if (!as || o->state == REC_DYING || !first_of_its_memory(t->rec, o))
+			continue;
+		for (size_t i = 0; i < as->n; i++)
+			if (as->m[i].ino == fi->ino && as->m[i].dev == fi->dev)
+				changed_in(o, t, &as->m[i], off, len);
 	}
 	return t->rec->fx.error;
 }

@@ -168,7 +168,7 @@ int rec_birth(struct rec_task *t)
 		return -ENOMEM;
 	rc = await_child(t->rec, c);
 	if (rc < 0)
-		return rc == ERR_GUEST_GONE ? rc : errinfo_set(NULL, rc, "wait for a new task");
+		return rc;
 	birth_effects(t, c, &b);
 	if (!c->t.gone && eng_regs(&c->t, &r) >= 0)
 		c->entry = *r;

@@ -163,6 +163,7 @@ struct rec {
 		struct eng_stop stop;
 	} early[64];
 	unsigned n_early;
+	uint64_t mapped_filter[64]; /* 4096 bits by hash of (dev, ino): files that were mapped */
 	struct rec_object *objects;
 	size_t n_objects;
 	uint64_t last_object;
@@ -257,7 +258,9 @@ int rec_shm_attached(struct rec_task *t, uint64_t addr) MUST_CHECK;
 /* MAP effect of a mapping of an exec image. */
 int rec_map_image(struct rec_task *t, const struct maps_line *line) MUST_CHECK;
 /* The call changed [off, off+len) of the file behind fd: notes what mappings of it show now. */
-int rec_file_changed(struct rec_task *t, const struct fd_info *fi, uint64_t off, uint64_t len) MUST_CHECK;
+int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len) MUST_CHECK;
+/* False: no process has ever mapped that file. */
+bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino);
 bool rec_range_shared(struct rec_task *t, uint64_t addr, uint64_t len);
 bool rec_range_writable(struct rec_task *t, uint64_t addr, uint64_t len);
 /* Hash of the writable private memory of t's address space. */
