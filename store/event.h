@@ -122,8 +122,8 @@ struct event {
 	uint32_t thread;    /* recorded thread, numbered from 1 in order of birth; 0 for NOTE and END of the whole recording */
 	uint64_t time_ns;   /* since the recording began */
 	uint32_t flags;     /* enum event_flags */
-	uint32_t sysno;     /* SYSCALL*, BIRTH, RESTART */
-	uint64_t args[6];   /* SYSCALL, SYSCALL_ENTER, BIRTH: at entry.  CPUID: eax ecx in, then a = eax|ebx<<32, ecx|edx<<32.
+	uint32_t sysno;     /* SYSCALL*, BIRTH, RESTART, EXEC */
+	uint64_t args[6];   /* SYSCALL, SYSCALL_ENTER, BIRTH: at entry.  EXEC: args[0] only.  CPUID: eax ecx in, then a = eax|ebx<<32, ecx|edx<<32.
 	                       TSC: value, aux (rdtscp), 1 for rdtscp. CHECKSUM: hash. */
 	int64_t result;     /* SYSCALL, SYSCALL_EXIT: raw rax.  EXIT: wait status.  RESTART: rax to set. */
 	uint64_t rip;       /* guest rip at the event (after the syscall instruction for calls) */
@@ -133,7 +133,7 @@ struct event {
 	uint32_t signo;     /* SIGNAL */
 	uint8_t siginfo[128]; /* SIGNAL */
 	const char *text;   /* EXEC: path of the program.  NOTE: the text.  Never NULL after reading. Borrowed as in effect.name */
-	const void *blob;   /* EXEC: argv, each NUL-terminated; borrowed */
+	const void *blob;   /* EXEC, SNAPSHOT: argv, each NUL-terminated.  ASYNC_POINT, BUFFER, PATCH: any bytes.  Borrowed */
 	uint64_t blob_len;
 	struct effect *effects; /* writing: borrowed. reading: owned by the reader's event */
 	uint32_t n_effects;
@@ -147,7 +147,8 @@ const char *effect_kind_name(enum effect_kind kind);
  * place in the data stream); the others are inlined. */
 typedef int (*event_put_data_fn)(void *ctx, const void *p, size_t n, uint64_t *ret_off);
 int event_encode(const struct event *ev, size_t inline_max, event_put_data_fn put_data, void *ctx, struct buf *out) MUST_CHECK;
-/* Decodes one event from v into ev (whose effects array and strings are kept in `mem` until its next use).
+/* Decodes one event from v into ev. Its effects array is kept in `mem` until that is used again; strings, argv and inline data
+ * point into v's bytes, wherever they happen to lie (not aligned).
  * Errors: ERR_CORRUPT, ERR_TRUNCATED, -ENOMEM; v does not advance then. */
 struct event_memory; /* reusable memory of decoded events */
 int event_memory_new(struct event_memory **ret) MUST_CHECK;

@@ -135,6 +135,25 @@ int fs_unlink_quiet(const char *path)
 	return r == -ENOENT ? 0 : r;
 }
 
+int fs_replace_file(const char *path, const void *p, size_t n)
+{
+	char *tmp CLEANUP(freep) = os_asprintf("%s.%d.new", path, (int)getpid());
+	int fd, r;
+
+	if (!tmp)
+		return -ENOMEM;
+	fd = os_open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fd;
+	r = os_write_full(fd, p, n);
+	os_close(fd);
+	if (r == 0)
+		r = os_rename(tmp, path);
+	if (r < 0)
+		(void)!fs_unlink_quiet(tmp);
+	return r;
+}
+
 int fs_random(void *p, size_t n)
 {
 	ssize_t got = getrandom(p, n, 0);

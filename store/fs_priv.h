@@ -22,6 +22,8 @@ bool fs_exists(const char *path);
 int fs_remove_dir(const char *dir) MUST_CHECK;
 /* fsync() of a directory, so that renames in it last. File systems that cannot are no error. */
 int fs_sync_dir(const char *dir) MUST_CHECK;
+/* Replaces path atomically for whoever reads it, without waiting for the disk as os_write_file_atomic() does. */
+int fs_replace_file(const char *path, const void *p, size_t n) MUST_CHECK;
 /* Unlinks; not being there is fine. */
 int fs_unlink_quiet(const char *path) MUST_CHECK;
 /* n random bytes. */

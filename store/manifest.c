@@ -591,7 +591,7 @@ int manifest_load_at(const char *dir, struct manifest *ret, struct errinfo *ei)
 	return r < 0 ? errinfo_set(ei, r, "%s: %s", path, why.text[0] ? why.text : err_str(r)) : 0;
 }
 
-int manifest_save_at(const char *dir, const struct manifest *m)
+int manifest_save_at(const char *dir, const struct manifest *m, bool durable)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_MANIFEST, dir);
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
@@ -602,7 +602,7 @@ int manifest_save_at(const char *dir, const struct manifest *m)
 	if (r == 0)
 		r = jsonx_dump(j, JSON_INDENT(1), &text, &len);
 	if (r == 0)
-		r = os_write_file_atomic(path, text, len, 0600);
+		r = durable ? os_write_file_atomic(path, text, len, 0600) : fs_replace_file(path, text, len);
 	return r;
 }
 
@@ -632,5 +632,5 @@ int manifest_save(struct store *s, const struct manifest *m)
 	char *dir CLEANUP(freep) = NULL;
 	int r = store_path(s, &m->id, &dir);
 
-	return r < 0 ? r : manifest_save_at(dir, m);
+	return r < 0 ? r : manifest_save_at(dir, m, true);
 }

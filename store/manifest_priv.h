@@ -4,7 +4,8 @@
 
 #include "store/manifest.h"
 
-int manifest_save_at(const char *dir, const struct manifest *m) MUST_CHECK;
+/* Atomically in any case; durable: it has reached the disk when this returns. */
+int manifest_save_at(const char *dir, const struct manifest *m, bool durable) MUST_CHECK;
 int manifest_load_at(const char *dir, struct manifest *ret, struct errinfo *ei) MUST_CHECK;
 
 #endif

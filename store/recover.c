@@ -197,7 +197,7 @@ static int recover_open(const char *dir, struct manifest *m)
 		return r;
 	m->duration_ns = last_time(dir, m->events);
 	m->state = RECORDING_TRUNCATED;
-	return manifest_save_at(dir, m);
+	return manifest_save_at(dir, m, true);
 }
 
 static int drop_file(const char *dir, const char *name)
@@ -207,6 +207,39 @@ static int drop_file(const char *dir, const char *name)
 	return path ? fs_unlink_quiet(path) : -ENOMEM;
 }
 
+static int drop_reserve(const char *dir)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_LOCK, dir);
+	int fd CLEANUP(closep) = -1;
+	int r = path ? os_open(path, O_WRONLY | O_NOFOLLOW, 0) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	fd = r;
+	return os_ftruncate(fd, 0);
+}
+
+/* The manifest never reached the disk (the machine died): what the head of the events tells is better than nothing. */
+static int mend_manifest(const char *dir, const struct store_id *id, struct manifest *m)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_EVENTS, dir);
+	struct source *src = NULL;
+	struct stream st = { 0 };
+	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+
+	if (r >= 0)
+		r = source_file(r, &src);
+	if (r >= 0)
+		r = stream_init(&st, STREAM_EVENTS, path, src, id, NULL);
+	if (r == 0) {
+		m->id = *id;
+		m->state = RECORDING_OPEN;
+		m->start_wall_ns = st.start_wall_ns;
+	}
+	stream_done(&st);
+	return r;
+}
+
 /* The lock on dir is held. */
 static int recover_locked(struct store *s, const char *dir, const struct store_id *id)
 {
@@ -214,9 +247,11 @@ static int recover_locked(struct store *s, const char *dir, const struct store_i
 	int r;
 
 	manifest_init(&m);
-	r = drop_file(dir, NAME_RESERVE);
+	r = drop_reserve(dir);
 	if (r == 0)
 		r = manifest_load_at(dir, &m, NULL);
+	if (r == ERR_CORRUPT || r == -ENOENT)
+		r = mend_manifest(dir, id, &m);
 	/* else the recorder died between its last manifest and the move */
 	if (r == 0 && m.state == RECORDING_OPEN)
 		r = recover_open(dir, &m);

@@ -228,7 +228,7 @@ static int seal_journals(struct sealing *sl)
 	m->compressed = true;
 	if (m->state == RECORDING_COMPLETE)
 		m->state = RECORDING_SEALED;
-	r = manifest_save_at(sl->dir, m);
+	r = manifest_save_at(sl->dir, m, true);
 	if (r == 0)
 		r = fs_sync_dir(sl->dir);
 	if (FAULT_HIT(store_seal))

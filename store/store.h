@@ -7,6 +7,9 @@
  *     STORE/ID/                  manifest.json, events.journal, data.journal | events.xz, data.xz, index
  *
  * A recording in tmp/ whose lock is free was cut off: store_recover() turns it into a truncated one.
+ * Other names in tmp/ (new.X, rm.X, import.X, blob.X, last.X) are unfinished work of running processes; store_recover() clears
+ * away what dead ones left.
+ *
  * Everything works for several processes at once on one store. Functions are not thread-safe on one object.
  */
 #ifndef STORE_STORE_H
@@ -44,9 +47,10 @@ int store_path(struct store *s, const struct store_id *id, char **ret) MUST_CHEC
 int store_recover(struct store *s) MUST_CHECK;
 /* Removes a recording; its blobs stay until store_gc(). ERR_BUSY while it is being recorded. */
 int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei) MUST_CHECK;
-/* Removes blobs that no manifest names (and none younger than an hour that might be in the making). Bytes freed. */
+/* Removes blobs that no manifest names and no recording in progress has used, but none that was used within the hour. Bytes freed.
+ * Nothing is removed while a manifest cannot be read, since what it needs is not known then: that error is returned. */
 int store_gc(struct store *s, uint64_t *ret_bytes) MUST_CHECK;
-/* Bytes on disk: of this recording alone (streams, manifest), and of the blobs it names. */
+/* Bytes of files: of this recording alone (streams, manifest), and of the blobs it names (which other recordings may share). */
 int store_usage(struct store *s, const struct store_id *id, uint64_t *ret_own, uint64_t *ret_blobs) MUST_CHECK;
 
 /* --- blobs --- */

@@ -21,7 +21,6 @@ struct store {
 #define NAME_INDEX "index"
 #define NAME_LOCK "lock"
 #define NAME_BLOBS "blobs"     /* in tmp/ID: ids of blobs used so far, one line each, so that store_gc() spares them */
-#define NAME_RESERVE "reserve" /* in tmp/ID: room kept so that a recording can be committed on a full disk */
 
 /* Directories in tmp/ that are no recordings (yet): being made, being removed, being imported. */
 #define PREFIX_NEW "new."

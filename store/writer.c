@@ -22,7 +22,7 @@
 #include "store/store_priv.h"
 #include "store/stream_priv.h"
 
-/* Room kept on disk for the last manifest. */
+/* Room kept on disk for the last manifest: allocated to the lock file, behind its end. */
 #define RESERVE_BYTES (256u << 10)
 
 struct journal {
@@ -196,6 +196,17 @@ static int put_data(void *ctx, const void *p, size_t n, uint64_t *ret_off)
 	return 0;
 }
 
+static int open_blob_list(struct store_writer *w)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_BLOBS, w->dir);
+	int r = path ? os_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	w->blobs_fd = r;
+	return 0;
+}
+
 int store_writer_use_blob(struct store_writer *w, const struct blob_id *id)
 {
 	char line[66];
@@ -208,7 +219,9 @@ int store_writer_use_blob(struct store_writer *w, const struct blob_id *id)
 		return r;
 	blob_id_hex(id, line);
 	line[64] = '\n';
-	r = os_write_full(w->blobs_fd, line, 65);
+	r = w->blobs_fd < 0 ? open_blob_list(w) : 0;
+	if (r == 0)
+		r = os_write_full(w->blobs_fd, line, 65);
 	return r < 0 ? w->error = r : 0;
 }
 
@@ -283,32 +296,22 @@ int store_writer_flush(struct store_writer *w)
 	return r < 0 ? w->error = r : 0;
 }
 
-static int open_blob_list(struct store_writer *w)
-{
-	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_BLOBS, w->dir);
-
-	if (!path)
-		return -ENOMEM;
-	w->blobs_fd = os_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-	return w->blobs_fd < 0 ? w->blobs_fd : 0;
-}
-
-/* Best effort: a file system without fallocate() just has no reserve. */
+/* Best effort: a file system that cannot allocate just has no reserve. The file stays empty. */
 static void make_reserve(struct store_writer *w)
 {
-	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_RESERVE, w->dir);
-	int fd = path ? os_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600) : -ENOMEM;
-
-	if (fd < 0)
-		return;
-	(void)!fallocate(fd, 0, 0, RESERVE_BYTES);
-	os_close(fd);
+	(void)!fallocate(w->lock_fd, FALLOC_FL_KEEP_SIZE, 0, RESERVE_BYTES);
 }
 
-static void drop_file(struct store_writer *w, const char *name)
+static void drop_reserve(struct store_writer *w)
 {
-	char *path CLEANUP(freep) = os_asprintf("%s/%s", w->dir, name);
-	int r UNUSED = path ? os_unlink(path) : -ENOMEM;
+	int r UNUSED = os_ftruncate(w->lock_fd, 0);
+}
+
+/* The manifest has it now. */
+static void drop_blob_list(struct store_writer *w)
+{
+	char *path CLEANUP(freep) = w->blobs_fd >= 0 ? os_asprintf("%s/" NAME_BLOBS, w->dir) : NULL;
+	int r UNUSED = path ? os_unlink(path) : 0;
 }
 
 /* Fills tmp/new.ID, then gives it its name: until then store_recover() does not take it for a recording. */
@@ -329,10 +332,9 @@ static int build(struct store_writer *w, const struct manifest *m)
 		r = journal_open(w, &w->events, STREAM_EVENTS, NAME_EVENTS, m->start_wall_ns);
 	if (r == 0)
 		r = journal_open(w, &w->data, STREAM_DATA, NAME_DATA, m->start_wall_ns);
+	/* not fsync()ed, nor is the last: a recording has to be worth that first, and sealing does it */
 	if (r == 0)
-		r = open_blob_list(w);
-	if (r == 0)
-		r = manifest_save_at(w->dir, &first);
+		r = manifest_save_at(w->dir, &first, false);
 	if (r < 0)
 		return r;
 	make_reserve(w);
@@ -434,11 +436,11 @@ static int commit(struct store_writer *w, struct manifest *m)
 		cut_back(&w->events);
 		cut_back(&w->data);
 	}
-	drop_file(w, NAME_RESERVE);
-	r = manifest_save_at(w->dir, m);
+	drop_reserve(w);
+	r = manifest_save_at(w->dir, m, false);
 	if (r < 0)
 		return r;
-	drop_file(w, NAME_BLOBS);
+	drop_blob_list(w);
 	(void)FAULT_HIT(store_commit);
 	r = store_publish(w->store, w->dir, &w->id);
 	if (r < 0)

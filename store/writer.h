@@ -1,9 +1,10 @@
 /* Writes one recording: creates STORE/tmp/ID, appends events and data, commits by rename.
  *
  * The journals are append-only, framed and checksummed; after a crash everything flushed is readable. The writer keeps at most
- * WRITER_BUFFER_MAX bytes in memory. A failed write (disk full) is sticky: later calls return it and the
+ * two frames (about 1 MiB) in memory. A failed write (disk full) is sticky: later calls return it and the
  * recording can still be committed as truncated.
- * Frames of data are always written before the frame of events that refers to them. */
+ * Frames of data are always written before the frame of events that refers to them.
+ * Nothing is fsync()ed here: recordings become durable when they are sealed. */
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
 

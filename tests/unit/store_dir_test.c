@@ -250,6 +250,7 @@ START_TEST(recover)
 	struct store_id id = die_recording(&h, 7, 500, 20), none = die_recording(&h, 7, 0, 0), got;
 	struct store_reader *rd;
 	struct manifest m;
+	struct stat st;
 	char *path;
 	int r;
 
@@ -271,8 +272,9 @@ START_TEST(recover)
 	ck_assert_uint_gt(m.n_blobs, 0);
 	ck_assert_ptr_nonnull(m.reason);
 	manifest_done(&m);
-	path = help_path(&h, &id, "reserve");
-	ck_assert_int_eq(access(path, F_OK), -1);
+	path = help_path(&h, &id, "lock");
+	OK(stat(path, &st));
+	ck_assert_int_eq(st.st_blocks, 0);
 	free(path);
 	OK(manifest_load(h.s, &none, &m, NULL));
 	ck_assert_uint_eq(m.events, 0);
@@ -326,6 +328,37 @@ START_TEST(recover_cut)
 		store_reader_free(rd);
 		/* strict now: what is left is complete in itself, but for blobs that never were */
 		FAILS(ERR_MISSING_BLOB, store_verify(h.s, &id, NULL, NULL, NULL));
+		OK(store_seal(h.s, &id, NULL, NULL, NULL));
+		free(path);
+	}
+	help_close(&h);
+}
+END_TEST
+
+/* ... or the manifest did not. */
+START_TEST(recover_without_manifest)
+{
+	struct help_store h = help_open();
+
+	for (int i = 0; i < 3; i++) {
+		struct store_id id = die_recording(&h, 7, 50, 0);
+		char *path = help_path(&h, &id, "manifest.json");
+		struct store_reader *rd;
+		struct manifest m;
+		int r;
+
+		if (i == 0)
+			OK(unlink(path));
+		else
+			OK(truncate(path, i == 1 ? 0 : 20));
+		ck_assert_int_eq(store_recover(h.s), 1);
+		OK(manifest_load(h.s, &id, &m, NULL));
+		ck_assert_int_eq(m.state, RECORDING_TRUNCATED);
+		ck_assert_uint_gt(m.start_wall_ns, 0);
+		manifest_done(&m);
+		OK(store_reader_open(h.s, &id, &rd, NULL));
+		ck_assert_uint_eq(help_read(rd, 7, 0, &r), 50);
+		store_reader_free(rd);
 		OK(store_seal(h.s, &id, NULL, NULL, NULL));
 		free(path);
 	}
@@ -513,6 +546,7 @@ int main(void)
 	tcase_add_test(tc, remove_locked);
 	tcase_add_test(tc, recover);
 	tcase_add_test(tc, recover_cut);
+	tcase_add_test(tc, recover_without_manifest);
 	tcase_add_loop_test(tc, recover_hole, 0, 2);
 	tcase_add_test(tc, recover_scraps);
 	tcase_add_test(tc, gc);

@@ -289,7 +289,7 @@ static struct raw raw_make(enum recording_state state)
 		m.state = state;
 		m.events = 0;
 		OK(store_path(x.h.s, &x.id, &dir));
-		OK(manifest_save_at(dir, &m));
+		OK(manifest_save_at(dir, &m, true));
 		free(dir);
 	}
 	manifest_done(&m);

@@ -83,7 +83,7 @@ START_TEST(round_trip)
 	json_t *a, *b;
 
 	full(&m);
-	OK(manifest_save_at(dir, &m));
+	OK(manifest_save_at(dir, &m, true));
 	OK(manifest_load_at(dir, &got, NULL));
 	same(&got, &m);
 	OK(manifest_to_json(&m, &a));
@@ -149,7 +149,7 @@ static int load_changed(const char *from, const char *to, struct errinfo *ei)
 	int r;
 
 	full(&m);
-	OK(manifest_save_at(dir, &m));
+	OK(manifest_save_at(dir, &m, true));
 	manifest_done(&m);
 	all = help_slurp(path, &n);
 	for (at = 0; at < n && strncmp(all + at, from, strlen(from)) != 0;)
