@@ -57,7 +57,8 @@ static int export_beside(struct store *s, const struct store_id *id, const char 
 
 	if (!part)
 		return -ENOMEM;
-	fd = os_open(part, O_WRONLY | O_CREAT | O_EXCL, 0666);
+	/* for its owner alone, as the store: it holds everything the program has read */
+	fd = os_open(part, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return errinfo_set_r(ei, fd, "create %s", part);
 	r = export_to(s, id, fd, ei);
