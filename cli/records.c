@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/str.h"
 #include "cli/cmd.h"
 #include "cli/fail.h"
 #include "cli/guestenv.h"
@@ -113,13 +114,19 @@ static const struct {
 	{ -E2BIG, EXIT_NOT_EXECUTABLE, "arguments and environment are too long together" },
 };
 
+/* The same numbers come from a store that may not be written: the recorder's text for execve tells them apart. */
+static bool is_exec_answer(const struct record_job *job, const struct errinfo *ei)
+{
+	return str_has_prefix(ei->text, "run ") && str_has_prefix(ei->text + 4, job->program);
+}
+
 int record_job_report(const struct record_job *job, int r, const struct errinfo *ei)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(exec_answers); i++) {
-		if (exec_answers[i].r != r)
+		if (exec_answers[i].r != r || !is_exec_answer(job, ei))
 			continue;
 		fail(exec_answers[i].code, "cannot run %s", job->program);
-		fail_cause("%s", ei->text[0] ? ei->text : err_str(r));
+		fail_cause("%s", err_str(r));
 		fail_cause("%s", exec_answers[i].advice);
 		return exec_answers[i].code;
 	}

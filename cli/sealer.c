@@ -79,6 +79,9 @@ void sealer_start(struct store *s, const struct store_id *id)
 	if (fork())
 		_exit(0);
 	detach();
+	/* it would empty the log file that this process writes */
+	unsetenv("HERMIT_LOG_FILE");
+	unsetenv("HERMIT_LOG");
 	execl("/proc/self/exe", "hermit", "--log=off", "record", "seal", "--quiet", option, id->hex, (char *)NULL);
 	_exit(127);
 }
