@@ -180,7 +180,6 @@ static const struct {
 	{ 435, "clone3", { BAD, 88 } },
 	{ 437, "openat2", { (ul)-100, (ul) "/", BAD, 24 } },
 	{ 439, "faccessat2", { (ul)-100, BAD, 0, 0 } },
-	{ 440, "process_madvise", { 0, BAD, 1, 4, 0 } },
 	{ 449, "futex_waitv", { BAD, 1, 0, 0, 1 } },
 	{ 999, "no such call", { BAD, BAD, BAD, BAD, BAD, BAD } },
 	{ -7, "negative call", { BAD } },
