@@ -30,7 +30,7 @@ struct store_reader {
 	struct event_memory *memory;
 	struct event event;  /* what was given last */
 	bool peeked;         /* event is number `next` and not taken yet */
-	bool complete;       /* EVENT_END was seen */
+	bool complete;       /* event number `seen` is EVENT_END */
 	uint64_t seen;       /* highest number decoded, or looked at by look_for_end() */
 	struct frame cache[DATA_FRAMES];
 	unsigned cache_next; /* the one to replace next */
@@ -201,7 +201,10 @@ static int decode_one(struct store_reader *r, uint64_t number, struct errinfo *e
 	if (err < 0)
 		return event_fault(r, err == ERR_TRUNCATED ? ERR_CORRUPT : err, "cannot be decoded", ei);
 	r->event.number = number;
-	r->seen = MAX(r->seen, number);
+	if (number >= r->seen) {
+		r->seen = number;
+		r->complete = r->event.kind == EVENT_END;
+	}
 	r->left--;
 	if (r->left == 0 && view_left(&r->view) > 0)
 		return event_fault(r, ERR_CORRUPT, "bytes are left behind it, the last of its frame", ei);
@@ -228,7 +231,6 @@ static int look_for_end(struct store_reader *r, struct errinfo *ei)
 	r->left = r->frame.head.count;
 	for (number = r->frame.head.first; number < end && err >= 0; number++)
 		err = decode_one(r, number, ei);
-	r->complete = err >= 0 && r->event.kind == EVENT_END;
 	r->left = 0;
 	r->frame.head.raw_len = 0;
 	return err < 0 ? err : 0;
@@ -273,8 +275,6 @@ int store_reader_peek(struct store_reader *r, const struct event **ret_ev, struc
 			return err;
 		}
 		r->peeked = true;
-		if (r->event.kind == EVENT_END)
-			r->complete = true;
 	}
 	*ret_ev = &r->event;
 	return 1;

@@ -260,7 +260,7 @@ static int recover_locked(struct store *s, const char *dir, const struct store_i
 	if (r == 0)
 		r = store_publish(s, dir, id);
 	if (r == 0)
-		store_set_last(s, id);
+		store_set_last(s, id, true);
 	return r;
 }
 

@@ -211,13 +211,14 @@ static int start_time(struct store *s, const struct store_id *id, uint64_t *ret)
 	return r < 0 ? r : jsonx_get_u64(j, "start_wall_ns", ret);
 }
 
-void store_set_last(struct store *s, const struct store_id *id)
+void store_set_last(struct store *s, const struct store_id *id, bool only_if_newer)
 {
 	char *path CLEANUP(freep) = NULL;
 	uint64_t mine, theirs;
 	struct store_id last;
 
-	if (read_last(s, &last) == 0 && start_time(s, &last, &theirs) == 0 && start_time(s, id, &mine) == 0 && theirs > mine)
+	if (only_if_newer && read_last(s, &last) == 0 && start_time(s, &last, &theirs) == 0 && start_time(s, id, &mine) == 0 &&
+	    theirs > mine)
 		return;
 	if (write_last(s, id) == 0)
 		return;

@@ -40,8 +40,8 @@ int store_id_random(struct store_id *ret) MUST_CHECK;
 /* DIR/ID and DIR/tmp/ID, owned; NULL when out of memory. */
 char *store_done_path(const struct store *s, const struct store_id *id);
 char *store_tmp_path(const struct store *s, const struct store_id *id);
-/* Replaces `last` by id if id's recording is not older than what `last` names. That a full disk may prevent is no loss. */
-void store_set_last(struct store *s, const struct store_id *id);
+/* Makes id the one that `last` names; only_if_newer: unless that began later. That a full disk may prevent it is no loss. */
+void store_set_last(struct store *s, const struct store_id *id, bool only_if_newer);
 /* Moves a locked directory of tmp/ to its place. -EEXIST if the place is taken. */
 int store_publish(struct store *s, const char *tmp_path, const struct store_id *id) MUST_CHECK;
 

@@ -82,11 +82,15 @@ static int verify_events(struct store_reader *rd, const struct idset *blobs, str
 {
 	const struct manifest *m = store_reader_manifest(rd);
 	const struct event *ev;
+	bool ended = false;
 	uint64_t n = 0;
 	int r;
 
 	while ((r = store_reader_next(rd, &ev, ei)) > 0) {
 		n++;
+		if (ended)
+			return errinfo_set(ei, ERR_CORRUPT, "events go on behind the end event %llu", (unsigned long long)n - 1);
+		ended = ev->kind == EVENT_END;
 		r = verify_blobs_of(ev, blobs, ei);
 		/* so that a long recording can be interrupted */
 		if (r == 0 && n % 4096 == 0 && p->fn)
@@ -99,7 +103,7 @@ static int verify_events(struct store_reader *rd, const struct idset *blobs, str
 	if (n != m->events)
 		return errinfo_set(ei, n < m->events ? ERR_TRUNCATED : ERR_CORRUPT, "%llu events, the manifest says %llu",
 				   (unsigned long long)n, (unsigned long long)m->events);
-	if (store_reader_truncated(rd) && m->state != RECORDING_TRUNCATED)
+	if (!ended && m->state != RECORDING_TRUNCATED)
 		return errinfo_set(ei, ERR_TRUNCATED, "the events end without an end event");
 	return 0;
 }

@@ -446,7 +446,7 @@ static int commit(struct store_writer *w, struct manifest *m)
 	if (r < 0)
 		return r;
 	free(TAKE(w->dir));
-	store_set_last(w->store, &w->id);
+	store_set_last(w->store, &w->id, false);
 	return 0;
 }
 

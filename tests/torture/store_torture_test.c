@@ -897,25 +897,6 @@ START_TEST(together)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("store_torture");
-	TCase *tc = tcase_create("store_torture");
-	SRunner *runner;
-	int failed;
-
-	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, failing_calls, 0, 3 * (int)ARRAY_SIZE(scenes));
-	tcase_add_test(tc, killed_recorders);
-	tcase_add_test(tc, killed_sealers);
-	tcase_add_test(tc, killed_at_points);
-	tcase_add_test(tc, killed_imports);
-	tcase_add_test(tc, full_disk);
-	tcase_add_test(tc, together);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+HELP_MAIN("store_torture",
+	  { failing_calls, 3 * (int)ARRAY_SIZE(scenes) }, { killed_recorders, 0 }, { killed_sealers, 0 },
+	  { killed_at_points, 0 }, { killed_imports, 0 }, { full_disk, 0 }, { together, 0 })

@@ -367,4 +367,6 @@ START_TEST(sets)
 }
 END_TEST
 
-TEST_MAIN("store_blob", ids, add, files, changed_file, cache, cache_file, cache_rewritten, together, sets)
+HELP_MAIN("store_blob",
+	  { ids, 0 }, { add, 0 }, { files, 0 }, { changed_file, 0 }, { cache, 0 }, { cache_file, 0 },
+	  { cache_rewritten, 0 }, { together, 0 }, { sets, 0 })

@@ -530,31 +530,7 @@ START_TEST(gc_careful)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("store_dir");
-	TCase *tc = tcase_create("store_dir");
-	SRunner *runner;
-	int failed;
-
-	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, default_dir);
-	tcase_add_test(tc, open_and_create);
-	tcase_add_test(tc, resolve);
-	tcase_add_test(tc, ambiguous_ids);
-	tcase_add_test(tc, list_and_remove);
-	tcase_add_test(tc, remove_locked);
-	tcase_add_test(tc, recover);
-	tcase_add_test(tc, recover_cut);
-	tcase_add_test(tc, recover_without_manifest);
-	tcase_add_loop_test(tc, recover_hole, 0, 2);
-	tcase_add_test(tc, recover_scraps);
-	tcase_add_test(tc, gc);
-	tcase_add_test(tc, gc_careful);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+HELP_MAIN("store_dir",
+	  { default_dir, 0 }, { open_and_create, 0 }, { resolve, 0 }, { ambiguous_ids, 0 }, { list_and_remove, 0 },
+	  { remove_locked, 0 }, { recover, 0 }, { recover_cut, 0 }, { recover_without_manifest, 0 },
+	  { recover_hole, 2 }, { recover_scraps, 0 }, { gc, 0 }, { gc_careful, 0 })

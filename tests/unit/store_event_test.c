@@ -256,6 +256,34 @@ START_TEST(bad_counts_cost_nothing)
 }
 END_TEST
 
+/* The bytes of docs/FORMAT.md. If this fails the format has changed: its version must, too. */
+START_TEST(golden)
+{
+	struct effect e[] = {
+		{ .kind = EFFECT_MEM, .addr = 0x1000, .len = 3, .data = "abc" },
+		{ .kind = EFFECT_INPUT, .thread = 5, .addr = 0x2000, .len = 300, .data = help_big() },
+		{ .kind = EFFECT_MAP, .addr = 0x3000, .len = 0x1000, .prot = 3, .flags = MAP_F_HEAP, .source = MAP_SOURCE_SHARED, .object = 2,
+		  .offset = 0x80, .name = "/x" },
+		{ .kind = EFFECT_ZERO, .addr = 1, .len = 2 },
+	};
+	struct event ev = { .kind = EVENT_SYSCALL, .thread = 1, .time_ns = 1000005, .flags = EVENT_F_STDOUT, .sysno = 300,
+			    .args = { 0, 1, 127, 128, UINT64_MAX, 6 }, .result = -2, .rip = 0x400000,
+			    .regs_hash = 0x1122334455667788, .effects = e, .n_effects = 4 };
+	static const char want[] = "c2" "01" "0a" "01" "ac02" "00017f8001ffffffffffffffffff0106" "03" "80808002" "8877665544332211" "04"
+				   "01802003616263" "32058040ac02b960" "0380608020" "0308" "0202" "8001" "022f7800" "090102";
+	struct buf b, hex;
+
+	buf_init(&b);
+	buf_init(&hex);
+	encode(&ev, &b);
+	for (size_t i = 0; i < b.len; i++)
+		buf_printf(&hex, "%02x", b.data[i]);
+	ck_assert_str_eq(buf_cstr(&hex), want);
+	buf_done(&b);
+	buf_done(&hex);
+}
+END_TEST
+
 START_TEST(names)
 {
 	ck_assert_str_eq(event_kind_name(EVENT_SYSCALL_ENTER), "syscall-enter");
@@ -301,5 +329,6 @@ START_TEST(json)
 }
 END_TEST
 
-TEST_MAIN("store_event", round_trips, extremes, flips_and_cuts, random_bytes, strictness, encoder_refuses, bad_counts_cost_nothing,
-	  names, json)
+HELP_MAIN("store_event",
+	  { round_trips, 0 }, { extremes, 0 }, { flips_and_cuts, 0 }, { random_bytes, 0 }, { strictness, 0 },
+	  { encoder_refuses, 0 }, { bad_counts_cost_nothing, 0 }, { golden, 0 }, { names, 0 }, { json, 0 })

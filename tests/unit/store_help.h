@@ -18,6 +18,40 @@
 #include "store/writer.h"
 #include "tests/unit/test.h"
 
+/* A suite whose cases each run alone with CK_RUN_CASE=name; {case, n}: n times, with _i = 0..n-1. */
+struct help_case {
+	const TTest *test;
+	int loops; /* 0 = 1 */
+};
+
+static inline int help_run(const char *name, const struct help_case *cases, size_t n)
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner;
+	int failed;
+
+	for (size_t i = 0; i < n; i++) {
+		TCase *tc = tcase_create(cases[i].test->name);
+
+		tcase_set_timeout(tc, 120);
+		tcase_add_loop_test(tc, cases[i].test, 0, cases[i].loops ? cases[i].loops : 1);
+		suite_add_tcase(suite, tc);
+	}
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define HELP_MAIN(name, ...) \
+	int main(void) \
+	{ \
+		const struct help_case cases[] = { __VA_ARGS__ }; \
+\
+		return help_run(name, cases, ARRAY_SIZE(cases)); \
+	}
+
 #define HELP_BIG 70000u
 
 #define OK(expr) \

@@ -462,27 +462,6 @@ START_TEST(large_sizes)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("store_import");
-	TCase *tc = tcase_create("store_import");
-	SRunner *runner;
-	int failed;
-
-	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, there_and_back, 0, 2);
-	tcase_add_test(tc, through_a_pipe);
-	tcase_add_test(tc, truncated_recording);
-	tcase_add_test(tc, tar_program);
-	tcase_add_test(tc, wrong_parts);
-	tcase_add_test(tc, wrong_names);
-	tcase_add_test(tc, wrong_manifests);
-	tcase_add_test(tc, flips_and_cuts);
-	tcase_add_test(tc, large_sizes);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+HELP_MAIN("store_import",
+	  { there_and_back, 2 }, { through_a_pipe, 0 }, { truncated_recording, 0 }, { tar_program, 0 },
+	  { wrong_parts, 0 }, { wrong_names, 0 }, { wrong_manifests, 0 }, { flips_and_cuts, 0 }, { large_sizes, 0 })

@@ -583,31 +583,7 @@ START_TEST(huge_events)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("store_journal");
-	TCase *tc = tcase_create("store_journal");
-	SRunner *runner;
-	int failed;
-
-	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, write_and_read);
-	tcase_add_test(tc, empty);
-	tcase_add_test(tc, seek_and_peek);
-	tcase_add_test(tc, data);
-	tcase_add_test(tc, live);
-	tcase_add_test(tc, age);
-	tcase_add_loop_test(tc, cut_anywhere, 0, 2);
-	tcase_add_loop_test(tc, flip_anywhere, 0, 2);
-	tcase_add_loop_test(tc, garbage_tail, 0, 2);
-	tcase_add_test(tc, lying_frame);
-	tcase_add_test(tc, newer_format);
-	tcase_add_loop_test(tc, data_missing, 0, 2);
-	tcase_add_test(tc, huge_events);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+HELP_MAIN("store_journal",
+	  { write_and_read, 0 }, { empty, 0 }, { seek_and_peek, 0 }, { data, 0 }, { live, 0 }, { age, 0 },
+	  { cut_anywhere, 2 }, { flip_anywhere, 2 }, { garbage_tail, 2 }, { lying_frame, 0 }, { newer_format, 0 },
+	  { data_missing, 2 }, { huge_events, 0 })

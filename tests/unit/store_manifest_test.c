@@ -238,4 +238,5 @@ START_TEST(states)
 }
 END_TEST
 
-TEST_MAIN("store_manifest", round_trip, wrong_members, refused, flips_and_cuts, states)
+HELP_MAIN("store_manifest",
+	  { round_trip, 0 }, { wrong_members, 0 }, { refused, 0 }, { flips_and_cuts, 0 }, { states, 0 })

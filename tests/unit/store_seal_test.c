@@ -484,28 +484,34 @@ START_TEST(verify_finds)
 }
 END_TEST
 
-int main(void)
+/* An end event is the last one. */
+START_TEST(two_ends)
 {
-	Suite *suite = suite_create("store_seal");
-	TCase *tc = tcase_create("store_seal");
-	SRunner *runner;
-	int failed;
+	struct help_store h = help_open();
+	struct store_writer *w;
+	struct store_reader *rd;
+	const struct event *ev;
+	struct manifest m;
+	struct store_id id;
 
-	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, xz_random_access);
-	tcase_add_test(tc, xz_flips_and_cuts);
-	tcase_add_test(tc, xz_limits);
-	tcase_add_test(tc, seal);
-	tcase_add_test(tc, seek_sealed);
-	tcase_add_test(tc, lying_index);
-	tcase_add_test(tc, leftovers);
-	tcase_add_test(tc, damaged_journal);
-	tcase_add_loop_test(tc, sealed_flips, 0, 4);
-	tcase_add_test(tc, verify_finds);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	help_manifest(&m);
+	OK(store_writer_new(h.s, &m, &w, NULL));
+	id = *store_writer_id(w);
+	OK(store_writer_event(w, &(struct event){ .kind = EVENT_END }));
+	OK(store_writer_event(w, &(struct event){ .kind = EVENT_NOTE, .text = "more" }));
+	OK(store_writer_commit(w, &m, NULL));
+	store_writer_free(w);
+	manifest_done(&m);
+	FAILS(ERR_CORRUPT, store_verify(h.s, &id, NULL, NULL, NULL));
+	OK(store_reader_open(h.s, &id, &rd, NULL));
+	while (store_reader_next(rd, &ev, NULL) > 0)
+		;
+	ck_assert(store_reader_truncated(rd));
+	store_reader_free(rd);
+	help_close(&h);
 }
+END_TEST
+
+HELP_MAIN("store_seal",
+	  { xz_random_access, 0 }, { xz_flips_and_cuts, 0 }, { xz_limits, 0 }, { seal, 0 }, { seek_sealed, 0 },
+	  { lying_index, 0 }, { leftovers, 0 }, { damaged_journal, 0 }, { sealed_flips, 4 }, { verify_finds, 0 }, { two_ends, 0 })
