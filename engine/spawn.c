@@ -53,13 +53,19 @@ NORETURN static void child_fail(struct handshake *h, const char *step, int error
 	_exit(125);
 }
 
-static void await_parent(struct handshake *h)
+/* Dies with the parent while it is not traced yet (then PTRACE_O_EXITKILL takes over). */
+static void await_parent(struct handshake *h, pid_t parent)
 {
-	while (!h->go)
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	while (!h->go) {
+		if (getppid() != parent)
+			_exit(125);
 		sched_yield();
+	}
+	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 
-NORETURN static void guest_child(struct handshake *h, const struct eng_spawn *sp)
+NORETURN static void guest_child(struct handshake *h, pid_t parent, const struct eng_spawn *sp)
 {
 	int r;
 
@@ -68,7 +74,7 @@ NORETURN static void guest_child(struct handshake *h, const struct eng_spawn *sp
 			child_fail(h, "give the guest its standard descriptors", errno);
 	if (sp->workdir && chdir(sp->workdir) < 0)
 		child_fail(h, "change to the working directory", errno);
-	await_parent(h);
+	await_parent(h, parent);
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
 		child_fail(h, "trap rdtsc", errno);
 	r = install_filter();
@@ -142,15 +148,15 @@ static int start_failed(struct handshake *h, int r, struct errinfo *ei)
 int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei)
 {
 	struct handshake *h = handshake_new();
+	pid_t parent = getpid(), pid;
 	struct eng_task t;
-	pid_t pid;
 	int r;
 
 	if (!h)
 		return errinfo_set_r(ei, -ENOMEM, "start the guest process");
 	pid = fork();
 	if (pid == 0)
-		guest_child(h, sp);
+		guest_child(h, parent, sp);
 	if (pid < 0) {
 		r = errinfo_set_r(ei, -errno, "fork the guest process");
 		goto out;
@@ -186,7 +192,7 @@ static void leave_rseq(void)
 		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, AREA, UNREGISTER, GLIBC_SIGNATURE);
 }
 
-NORETURN static void stub_child(struct handshake *h)
+NORETURN static void stub_child(struct handshake *h, pid_t parent)
 {
 	static const uint8_t code[] = { 0x0f, 0x05, 0xeb, 0xfc }; /* 1: syscall; jmp 1b */
 	struct rlimit core = { 0 };
@@ -201,7 +207,7 @@ NORETURN static void stub_child(struct handshake *h)
 	setsid(); /* no terminal signals */
 	leave_rseq();
 	setrlimit(RLIMIT_CORE, &core);
-	await_parent(h);
+	await_parent(h, parent);
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
 		child_fail(h, "trap rdtsc", errno);
 	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0); /* where there is no faulting, the guest sees this CPU */
@@ -258,14 +264,14 @@ out:
 int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei)
 {
 	struct handshake *h = handshake_new();
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 	int r;
 
 	if (!h)
 		return errinfo_set_r(ei, -ENOMEM, "start a replay process");
 	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0)
-		stub_child(h);
+		stub_child(h, parent);
 	if (pid < 0) {
 		r = errinfo_set_r(ei, -errno, "fork a replay process");
 		goto out;

@@ -73,7 +73,7 @@ static void add_inputs(struct rec_task *t)
 static void call_event(struct rec_task *t, struct event *ev, enum event_kind kind)
 {
 	rec_event_init(t, ev, kind);
-	ev->sysno = t->outs.call.nr;
+	ev->sysno = t->sysno;
 	memcpy(ev->args, t->outs.call.args, sizeof(ev->args));
 	ev->rip = t->entry.rip;
 	ev->regs_hash = t->entry_hash;
@@ -89,7 +89,7 @@ int rec_park(struct rec_task *t)
 	t->entered = true;
 	add_inputs(t);
 	/* A futex operation that waits may have marked the word (FUTEX_WAITERS) before it slept. */
-	if (t->outs.call.nr == SYS_futex)
+	if (t->outs.res.row->flags & SYS_F_EARLY)
 		for (uint32_t i = 0; i < t->outs.n; i++)
 			fx_memory(&t->rec->fx, &t->t, EFFECT_MEM, t->outs.slot[i].addr, t->outs.slot[i].max);
 	call_event(t, &ev, EVENT_SYSCALL_ENTER);
@@ -197,6 +197,7 @@ static int begin_call(struct rec_task *t)
 	t->in_call = true;
 	t->entered = t->args_changed = false;
 	t->call_flags = 0;
+	t->sysno = (uint32_t)r->orig_rax;
 	c = (struct sys_call){ .nr = (uint32_t)r->orig_rax, .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 } };
 	if (t->restart_pending) {
 		rc = rec_restart_seen(t);
@@ -204,6 +205,10 @@ static int begin_call(struct rec_task *t)
 			return rc;
 	}
 	t->rec->syscall_counts[MIN(c.nr, (uint32_t)SYS_TABLE_MAX)]++;
+	if (c.nr == SYS_restart_syscall)
+		c = t->restart_call; /* what it writes, and where, was said by the call that was interrupted */
+	else
+		rec_scratch_forget(t);
 	rc = sys_outs_enter(&t->outs, &c, &mem);
 	return rc < 0 ? rc : keep_inputs(t);
 }
@@ -251,6 +256,8 @@ int rec_call_entry(struct rec_task *t)
 			return rc < 0 ? rc : rec_answer(t, result, EVENT_F_REFUSED);
 	}
 	rc = prepare_effects(t);
+	if (rc >= 0 && t->rec->n_tasks > 1 && (t->outs.res.row->flags & SYS_F_WRITES) && rec_echo(t, (int)t->outs.call.args[0]))
+		rc = rec_settle_writes(t->rec);
 	if (rc < 0)
 		return rc;
 	if (t->outs.call.nr == SYS_exit || t->outs.call.nr == SYS_exit_group) {
@@ -313,10 +320,12 @@ static int leave_interrupted(struct rec_task *t, int64_t result)
 
 	t->restart_pending = true;
 	t->restart_code = result;
-	t->restart_nr = t->outs.call.nr;
+	t->restart_nr = t->sysno;
 	if (rc >= 0 && !t->snapshot) /* a sleep tells how much of it is left */
 		rc = gather_effects(t, result);
-	rec_scratch_forget(t);
+	t->restart_call = t->outs.call;
+	if (result != -ERESTART_RESTARTBLOCK) /* else the kernel keeps the addresses it was given */
+		rec_scratch_forget(t);
 	free(t->snapshot);
 	t->snapshot = NULL;
 	return rc < 0 ? rc : log_result(t, result);
@@ -340,6 +349,8 @@ static int leave_call(struct rec_task *t, int64_t result)
 
 	if (h->leave)
 		rc = h->leave(t, &result);
+	else if (t->outs.res.row->cls == SYS_REEXEC && result >= 0)
+		t->call_flags |= EVENT_F_REEXEC;
 	if (rc >= 0)
 		rc = gather_effects(t, result);
 	rec_scratch_forget(t);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -55,6 +56,25 @@ static int change_arg(struct rec_task *t, unsigned i, uint64_t v)
 }
 
 /* --- memory --- */
+
+/* Memory that a device or a kernel ring writes by itself cannot be recorded. */
+static int enter_mmap(struct rec_task *t, int64_t *ret_result)
+{
+	const uint64_t *a = t->outs.call.args;
+	char path[48];
+	struct stat st;
+
+	if (a[3] & MAP_ANONYMOUS)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, (int)a[4]);
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode))
+		return 0;
+	if (S_ISCHR(st.st_mode) && major(st.st_rdev) == 1)
+		return 0; /* /dev/zero; the kernel refuses its like */
+	rec_warn(t->rec, "a mapping of a device or kernel ring cannot be recorded: answered with ENODEV");
+	*ret_result = -ENODEV;
+	return 1;
+}
 
 static int leave_mmap(struct rec_task *t, int64_t *result)
 {
@@ -434,7 +454,7 @@ static int enter_tee(struct rec_task *t, int64_t *ret_result)
 }
 
 static const struct rec_handler handlers[SYS_TABLE_MAX] = {
-	[SYS_mmap] = { .leave = leave_mmap },
+	[SYS_mmap] = { .enter = enter_mmap, .leave = leave_mmap },
 	[SYS_munmap] = { .leave = leave_munmap },
 	[SYS_mprotect] = { .leave = leave_mprotect },
 	[SYS_pkey_mprotect] = { .leave = leave_mprotect },

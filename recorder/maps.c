@@ -292,10 +292,6 @@ static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool sh
 		m->ino = 0;
 		m->flags |= ASPACE_ANON;
 	}
-	if (!S_ISREG(st.st_mode) && m->ino) {
-		rec_warn(t->rec, "a device is mapped: what it writes to memory by itself is not recorded");
-		shared = false;
-	}
 	if (shared)
 		r = map_shared(t, m, m->ino ? (uint64_t)st.st_size : m->end - m->start);
 	else if (object_in_use(t->rec, m->dev, m->ino))

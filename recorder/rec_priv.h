@@ -102,6 +102,7 @@ struct rec_task {
 	pid_t exec_former;
 	struct user_regs_struct entry; /* registers at entry, before we changed any */
 	uint64_t entry_hash;
+	uint32_t sysno;        /* as the guest made it; outs.call is the interrupted call when it is restart_syscall */
 	struct sys_outs outs;
 	uint32_t call_flags;   /* event flags for the call */
 	struct effect *inputs; /* INPUT effects kept for the event (owned copies) */
@@ -118,6 +119,7 @@ struct rec_task {
 	bool restart_pending;
 	int64_t restart_code;
 	uint32_t restart_nr;
+	struct sys_call restart_call; /* the call itself */
 
 	/* asynchronous signals that wait for the next boundary */
 	siginfo_t stash[STASH_MAX];
@@ -204,6 +206,8 @@ void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st);
 /* --- sched.c --- */
 /* Runs tasks until one has a stop to be handled: 1 and it in *ret, 0 when no task is left. ERR_INTERRUPTED from signals. */
 int rec_sched(struct rec *rec, struct rec_task **ret) MUST_CHECK;
+/* Logs the writes of others that have ended by now: before a write to stdout, so that output is logged in the order in which it was written. */
+int rec_settle_writes(struct rec *rec) MUST_CHECK;
 
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;

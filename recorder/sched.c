@@ -65,6 +65,17 @@ static int drain(struct rec *rec)
 	return r == -ECHILD ? 0 : r;
 }
 
+int rec_settle_writes(struct rec *rec)
+{
+	int r = drain(rec);
+
+	for (struct rec_task *t = rec->tasks; t && r >= 0; t = t->next)
+		if (t->state == REC_STOPPED && t->t.stop.kind == ENG_STOP_SYSCALL && t->in_call && t->entered &&
+		    (t->outs.res.row->flags & SYS_F_WRITES))
+			r = rec_handle_stop(t);
+	return r == ERR_GUEST_GONE ? 0 : r;
+}
+
 static bool others_runnable(struct rec *rec, const struct rec_task *than)
 {
 	for (struct rec_task *t = rec->tasks; t; t = t->next)

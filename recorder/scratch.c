@@ -194,7 +194,8 @@ int rec_scratch_move(struct rec_task *t)
 	uint64_t at, total;
 	int rc;
 
-	if (t->outs.call.nr == SYS_futex || !needed(t)) /* a futex word is a meeting place: it cannot move */
+	/* Futex words and pages given to a pipe are used where they are. Moves that a restarted call still has stay. */
+	if (t->n_moves || (t->outs.res.row->flags & SYS_F_EARLY) || !needed(t))
 		return 0;
 	total = room(t);
 	if (!total)
