@@ -251,8 +251,8 @@ END_TEST
 
 /* --- damaged journals --- */
 
-#define EVENTS 16
-#define PER_FRAME 4
+#define EVENTS 9
+#define PER_FRAME 3
 #define SEED 9
 
 
@@ -321,7 +321,7 @@ static uint64_t read_prefix(struct raw *x, int *ret, struct errinfo *ei)
 			help_same_event(rd, ev, &want.ev);
 		}
 		(void)!store_reader_count(rd, &count, NULL);
-		(void)!store_reader_seek(rd, 14, NULL);
+		(void)!store_reader_seek(rd, 8, NULL);
 		store_reader_free(rd);
 	}
 	*ret = r;
