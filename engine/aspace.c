@@ -79,6 +79,8 @@ static void insert_at(struct aspace *a, size_t i, const struct mapping *m)
 
 static void remove_at(struct aspace *a, size_t i, size_t n)
 {
+	if (!n)
+		return;
 	memmove(a->m + i, a->m + i + n, (a->n - i - n) * sizeof(*a->m));
 	a->n -= n;
 }

@@ -46,7 +46,7 @@ static bool here(const struct feature *f)
 {
 	uint32_t v[4];
 
-	if (f->nr < 0x80000000 && f->nr > __get_cpuid_max(0, NULL))
+	if (f->nr < 0x80000000 && f->nr > (uint32_t)__get_cpuid_max(0, NULL))
 		return false;
 	__cpuid_count(f->nr, f->sub, v[0], v[1], v[2], v[3]);
 	return v[f->reg] >> f->bit & 1;

@@ -153,7 +153,8 @@ int rep_session_step(struct rep_session *s, struct errinfo *ei)
 
 	if (r <= 0) {
 		s->ended = r == 0;
-		s->truncated = r == 0 && store_reader_truncated(s->reader);
+		/* Its end may be there when only the manifest was not finished. */
+		s->truncated = r == 0 && (store_reader_truncated(s->reader) || s->manifest->state == RECORDING_TRUNCATED);
 		return r;
 	}
 	remember(s, ev);
