@@ -268,6 +268,8 @@ class Torture:
                     raise Wrong("%d KiB: the guest ended well, but there is no recording: %s" % (size_kib, err))
             elif not re.search(r"no space|disk|cut off", err, re.I):
                 raise Wrong("%d KiB: a full disk (status %d) is not named: %s" % (size_kib, status, err))
+            elif status == 0:
+                raise Wrong("%d KiB: the guest was cut off, yet record start ends with 0: %s" % (size_kib, err))
             else:
                 what = "cut" if found else "refused"
             for ident, state in found.items():
