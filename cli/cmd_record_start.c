@@ -62,13 +62,13 @@ static int record(struct record_job *job)
 	r = record_job_run(job, s, &res, &ei);
 	if (r < 0)
 		return record_job_report(job, r, &ei);
-	if (res.refused_setid)
-		warn_user("a set-id program ran without gaining its rights, because it was traced");
 	if (res.truncated)
 		warn_user("the recording was cut off: %s", res.reason);
 	announce(s, &res);
 	if (!v->no_seal)
 		sealer_start(s, &res.id);
+	if (res.status == -1) /* cut off before the guest ended */
+		return res.signo ? 128 + res.signo : EXIT_INTERNAL;
 	return end_like(res.status);
 }
 

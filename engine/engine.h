@@ -130,8 +130,8 @@ int eng_find_gate(struct eng_task *t) MUST_CHECK;
 int eng_wait_task(struct eng_task *t, struct eng_stop *ret) MUST_CHECK;
 /* Any stop of any tracee: 1 and tid+stop, 0 when nobody has one (only without block), -ECHILD without tracees, ERR_INTERRUPTED. */
 int eng_wait_any(bool block, pid_t *ret_tid, struct eng_stop *ret) MUST_CHECK;
-/* Same-CPU check after a resume into a call that may sleep: 1 = stopped (in *ret), 0 = it sleeps in the kernel. Never longer than about
- * 1 ms when it keeps computing there: then it also says 0. */
+/* Same-CPU check after a resume into a call that may sleep: 1 = stopped (in *ret), 0 = it sleeps in the kernel. Waits as long as it computes
+ * there, and 20 ms for a disk. */
 int eng_wait_brief(struct eng_task *t, struct eng_stop *ret) MUST_CHECK;
 /* Classifies a wait status. */
 void eng_stop_classify(int status, struct eng_stop *ret);

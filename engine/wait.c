@@ -141,11 +141,12 @@ char eng_state(pid_t tid)
 
 int eng_wait_brief(struct eng_task *t, struct eng_stop *ret)
 {
-	/* A yield hands the CPU to the woken task; a handful covers the scheduler choosing another one first. */
-	enum { YIELDS = 4, ROUNDS = 12 };
+	/* A yield hands the CPU to the woken task; a handful covers the scheduler choosing another one first. After some rounds without an answer others
+	 * keep the CPU busy, or the call computes: then sleep between the looks. */
+	enum { YIELDS = 4, BUSY_ROUNDS = 3, DISK_ROUNDS = 200 };
 	const struct timespec nap = { .tv_nsec = 100000 };
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0;; round++) {
 		char state;
 
 		for (int i = 0; i < YIELDS; i++) {
@@ -156,12 +157,9 @@ int eng_wait_brief(struct eng_task *t, struct eng_stop *ret)
 			sched_yield();
 		}
 		state = eng_state(t->tid);
-		if (state == 'S' || state == 'T')
-			return 0;
-		if (state == 'D' && round > 2)
-			return 0;
-		if (round > 2)
+		if (state == 'S' || state == 'T' || (state == 'D' && round > DISK_ROUNDS))
+			return wait_task(t, WNOHANG, ret);
+		if (round >= BUSY_ROUNDS)
 			nanosleep(&nap, NULL);
 	}
-	return wait_task(t, WNOHANG, ret);
 }

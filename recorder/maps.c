@@ -223,14 +223,22 @@ static int map_shared(struct rec_task *t, struct mapping *m, uint64_t size)
 {
 	struct rec_object *o = object_of(t->rec, m->dev, m->ino);
 	struct effect *e;
+	bool known;
 
 	if (!o)
 		return -ENOMEM;
+	known = o->known;
+	o->known = true;
 	m->object = o->number;
 	object_size(t->rec, o, size);
 	e = map_effect(t, m, 0, "");
 	e->source = MAP_SOURCE_SHARED;
 	e->object = o->number;
+	if (known && m->ino) { /* it was mapped before and may hold what is no longer there (also: another file with the same number) */
+		e = fx_add(&t->rec->fx, EFFECT_ZERO);
+		e->addr = m->start;
+		e->len = m->end - m->start;
+	}
 	if (m->ino)
 		nonzero_content(t, m->start, m->end - m->start);
 	return 0;

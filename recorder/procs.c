@@ -460,7 +460,6 @@ static void check_setid(struct rec_task *t)
 		return;
 	if (!((st.st_mode & S_ISUID) && st.st_uid != geteuid()) && !((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getegid()))
 		return;
-	t->rec->warned_setid = true;
 	rec_warn(t->rec, "%s is a set-id program: it runs without gaining rights while it is recorded", t->proc->info.exe);
 }
 

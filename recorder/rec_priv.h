@@ -141,7 +141,7 @@ struct rec_task {
 struct rec_object {
 	uint64_t number, dev, ino;
 	uint64_t size;
-	bool writable; /* somebody maps it writable */
+	bool known;    /* mapped before */
 };
 
 struct rec {
@@ -174,13 +174,13 @@ struct rec {
 	bool forwarded;     /* a signal to hermit was passed on */
 	int error;          /* sticky failure of the store: ends the recording */
 	char reason[256];
+	int end_signo;      /* hermit was told to end by it */
 	bool stopping;      /* the tree is being killed */
 	bool cpuid_faulting;
 	struct eng_traps traps;
 	uint64_t now; /* CLOCK_MONOTONIC at the last event or tick */
 	uint64_t *syscall_counts, *refused_counts; /* SYS_TABLE_MAX + 1 each */
 	struct stat_id { uint64_t dev, ino; } stdio[3];
-	bool warned_setid;
 };
 
 /* --- session.c --- */

@@ -26,8 +26,8 @@ struct rec_result {
 	int status;        /* wait status of the first process */
 	bool truncated;    /* recording was cut (disk full, second signal) : reason */
 	char reason[256];
+	int signo;         /* the second signal, which ended it; 0 otherwise */
 	uint64_t events;
-	bool refused_setid; /* a set-id program ran without gaining rights */
 };
 
 /* Runs the program to the end of its process tree. Negative: nothing was recorded (ei says why: -ENOENT, -EACCES, -ENOEXEC with the kernel's

@@ -65,13 +65,31 @@ static int drain(struct rec *rec)
 	return r == -ECHILD ? 0 : r;
 }
 
-int rec_settle_writes(struct rec *rec)
+static bool writes_output(struct rec_task *t)
 {
+	return t->in_call && t->entered && (t->outs.res.row->flags & SYS_F_WRITES) && rec_echo(t, (int)t->outs.call.args[0]);
+}
+
+/* Waits for writers that were asleep and have been woken: they write before whoever comes now. */
+static int await_woken_writers(struct rec *rec)
+{
+	enum { LOOKS = 10000 };
 	int r = drain(rec);
 
 	for (struct rec_task *t = rec->tasks; t && r >= 0; t = t->next)
-		if (t->state == REC_STOPPED && t->t.stop.kind == ENG_STOP_SYSCALL && t->in_call && t->entered &&
-		    (t->outs.res.row->flags & SYS_F_WRITES))
+		for (int i = 0; i < LOOKS && r >= 0 && t->state == REC_BLOCKED && writes_output(t) && eng_state(t->t.tid) == 'R'; i++) {
+			sched_yield();
+			r = drain(rec);
+		}
+	return r;
+}
+
+int rec_settle_writes(struct rec *rec)
+{
+	int r = await_woken_writers(rec);
+
+	for (struct rec_task *t = rec->tasks; t && r >= 0; t = t->next)
+		if (t->state == REC_STOPPED && t->t.stop.kind == ENG_STOP_SYSCALL && writes_output(t))
 			r = rec_handle_stop(t);
 	return r == ERR_GUEST_GONE ? 0 : r;
 }

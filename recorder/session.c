@@ -20,8 +20,9 @@
 #include "base/log.h"
 #include "base/os.h"
 
-#define TICK_US 50000
-#define FLUSH_NS 200000000ull
+#define TICK_US 20000
+#define FLUSH_NS 20000000ull
+#define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
 
 /* Signals that reached hermit itself; the only file-scope state, written by the handler. */
 static volatile sig_atomic_t got_signal, got_from_terminal;
@@ -57,6 +58,10 @@ int rec_log(struct rec *rec, struct event *ev)
 	ev->n_effects = rec->fx.n;
 	if (r >= 0)
 		r = store_writer_event(rec->writer, ev);
+	if (r >= 0 && (ev->flags & (EVENT_F_STDOUT | EVENT_F_STDERR)) && rec->now - rec->last_flush > OUTPUT_FLUSH_NS) {
+		rec->last_flush = rec->now;
+		r = store_writer_flush(rec->writer);
+	}
 	fx_reset(&rec->fx);
 	if (r < 0 && !rec->error) {
 		rec->error = r;
@@ -215,6 +220,8 @@ void rec_kill_all(struct rec *rec)
 	int r;
 
 	rec->stopping = true;
+	if (rec->first_pid && !rec->tasks)
+		kill(rec->first_pid, SIGKILL); /* started, not yet taken up */
 	for (struct rec_task *t = rec->tasks; t; t = t->next)
 		kill(t->t.tgid, SIGKILL);
 	for (;;) {
@@ -253,6 +260,7 @@ static int take_signal(struct rec *rec)
 			}
 		return 0;
 	}
+	rec->end_signo = signo;
 	snprintf(rec->reason, sizeof(rec->reason), "ended by a second SIG%s", sigabbrev_np(signo));
 	return ERR_INTERRUPTED;
 }
@@ -395,14 +403,18 @@ static int start_guest(struct rec *rec, struct errinfo *ei)
 		rec_files_unref(files);
 		return r;
 	}
+	rec->first_pid = tid;
+	/* Not before: until its exec the guest would hold the lock that says that a recorder is alive. */
+	r = store_writer_new(rec->store, &rec->manifest, &rec->writer, ei);
+	if (r < 0) {
+		rec_files_unref(files);
+		return r;
+	}
 	p = rec_process_new(rec, 1, 0, tid);
 	t = p ? rec_task_new(rec, tid, tid, NULL, files, p) : NULL;
-	if (!t) {
-		kill(tid, SIGKILL);
+	if (!t)
 		return errinfo_set_r(ei, -ENOMEM, "start %s", o->program);
-	}
 	p->live = 1;
-	rec->first_pid = tid;
 	return first_exec(rec, t, ei);
 }
 
@@ -447,9 +459,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 		return errinfo_set_r(ei, rec->cpu, "pin the recorder to a CPU");
 	stat_stdio(rec);
 	r = rec_machine_facts(rec);
-	if (r < 0)
-		return errinfo_set_r(ei, r, "describe this machine");
-	return store_writer_new(s, &rec->manifest, &rec->writer, ei);
+	return r < 0 ? errinfo_set_r(ei, r, "describe this machine") : 0;
 }
 
 static void rec_done(struct rec *rec)
@@ -522,7 +532,7 @@ static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 	if (r < 0)
 		return errinfo_set_r(ei, r, "write the manifest");
 	*ret = (struct rec_result){ .id = *store_writer_id(rec->writer), .status = rec->first_status, .events = m->events,
-				    .truncated = rec->reason[0] != '\0', .refused_setid = rec->warned_setid };
+				    .truncated = rec->reason[0] != '\0', .signo = rec->end_signo };
 	memcpy(ret->reason, rec->reason, sizeof(ret->reason));
 	return store_writer_commit(rec->writer, m, ei);
 }

@@ -123,7 +123,7 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 	if (ev->kind != EVENT_SIGNAL && c.nr != ev->sysno)
 		return wrong_call(s, t, ev, &c, ei);
 	if (ev->regs_hash && eng_regs_hash(r) != ev->regs_hash) {
-		if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_SIGNAL || !memcmp(c.args, ev->args, sizeof(c.args)))
+		if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_SIGNAL || !memcmp(c.args, ev->args, sys_row(c.nr)->nargs * sizeof(c.args[0])))
 			return rep_diverged(s, t, ev, ei, "the registers differ from the recorded ones at the entry of %s",
 					    sys_row(c.nr)->name);
 		return wrong_call(s, t, ev, &c, ei);

@@ -299,6 +299,19 @@ static int write_memory(struct rep_session *s, struct rep_task *t, uint64_t addr
 	return 0;
 }
 
+static int zero(struct rep_session *s, struct rep_task *t, const struct effect *e)
+{
+	static const uint8_t zeros[1 << 16];
+
+	for (uint64_t at = 0; at < e->len; at += sizeof(zeros)) {
+		int r = write_memory(s, t, e->addr + at, zeros, MIN(e->len - at, (uint64_t)sizeof(zeros)));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int memory(struct rep_session *s, struct rep_task *t, const struct effect *e, struct errinfo *ei)
 {
 	enum { CHUNK = 1 << 20 };
@@ -365,6 +378,8 @@ static int apply_one(struct rep_session *s, struct rep_task *t, const struct eff
 	switch (e->kind) {
 	case EFFECT_MEM:
 		return memory(s, t, e, ei);
+	case EFFECT_ZERO:
+		return zero(s, t, e);
 	case EFFECT_MAP:
 		return map(s, t, e);
 	case EFFECT_UNMAP:
