@@ -139,6 +139,7 @@ int store_export(struct store *s, const struct store_id *id, int fd, store_progr
 	struct export x = { .store = s, .fd = fd, .progress = { .fn = fn, .ctx = ctx }, .ei = ei };
 	uint8_t *chunk CLEANUP(freep) = os_malloc(CHUNK);
 	char *dir CLEANUP(freep) = NULL;
+	char *stop CLEANUP(freep) = NULL;
 	int lock CLEANUP(closep) = -1;
 	int r = chunk ? store_path(s, id, &dir) : -ENOMEM;
 
@@ -146,7 +147,9 @@ int store_export(struct store *s, const struct store_id *id, int fd, store_progr
 	x.chunk = chunk;
 	/* shared: the sealer must not change files under us, other exports may read them */
 	if (r == 0)
-		r = fs_lock_file(dir, NAME_LOCK, false, &lock);
+		r = recording_lock(s, dir, false, MAINTAIN_WAIT_MS, &x.progress, &lock);
+	if (r == 0)
+		x.progress.stop = stop = os_asprintf("%s/" NAME_STOP, dir);
 	if (r == 0)
 		r = export_dir(&x);
 	return r < 0 ? errinfo_set_r(ei, r, "export recording %s", id->hex) : 0;

@@ -1,4 +1,7 @@
-/* Work on finished recordings: sealing, verification, export and import. */
+/* Work on finished recordings: sealing, verification, export and import.
+ *
+ * Verification and export wait while the recording is sealed (calling the progress function). All but import end with ERR_INTERRUPTED when somebody
+ * removes the recording. */
 #ifndef STORE_MAINTAIN_H
 #define STORE_MAINTAIN_H
 

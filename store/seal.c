@@ -279,10 +279,12 @@ int store_seal(struct store *s, const struct store_id *id, store_progress_fn fn,
 {
 	struct sealing sl = { .store = s, .progress = { .fn = fn, .ctx = ctx }, .ei = ei };
 	char *dir CLEANUP(freep) = store_done_path(s, id);
+	char *stop CLEANUP(freep) = os_asprintf("%s/%s/" NAME_STOP, s->dir, id->hex);
 	int lock CLEANUP(closep) = -1;
-	int r = dir ? 0 : -ENOMEM;
+	int r = dir && stop ? 0 : -ENOMEM;
 
 	sl.dir = dir;
+	sl.progress.stop = stop;
 	if (r == 0 && !fs_exists(dir)) {
 		char *tmp CLEANUP(freep) = store_tmp_path(s, id);
 

@@ -14,10 +14,16 @@
 #include <unistd.h>
 #include "base/json.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "store/blob_cache_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
+#include "store/progress_priv.h"
 #include "store/store_priv.h"
+
+/* How often a lock is tried, and how long a removal waits for a sealer to notice it. */
+#define LOCK_POLL_MS 10
+#define REMOVE_WAIT_MS 2000
 
 int store_default_dir(const char *dir, char **ret)
 {
@@ -226,6 +232,27 @@ void store_set_last(struct store *s, const struct store_id *id, bool only_if_new
 	path = os_asprintf("%s/last", s->dir);
 	if (path)
 		(void)!fs_unlink_quiet(path);
+}
+
+int recording_lock(struct store *s, const char *dir, bool exclusive, unsigned wait_ms, struct progress *p, int *ret_fd)
+{
+	char *tmp CLEANUP(freep) = os_asprintf("%s/tmp/", s->dir);
+	int r;
+
+	if (!tmp)
+		return -ENOMEM;
+	for (unsigned ms = 0;; ms += LOCK_POLL_MS) {
+		r = fs_lock_file(dir, NAME_LOCK, exclusive, ret_fd);
+		if (r != ERR_BUSY || str_has_prefix(dir, tmp))
+			return r;
+		if (p && p->fn)
+			r = p->fn(p->ctx, 0, MAX(p->total, (uint64_t)1));
+		else if (ms >= wait_ms)
+			return ERR_BUSY;
+		if (r < 0 && r != ERR_BUSY)
+			return r;
+		usleep(LOCK_POLL_MS * 1000);
+	}
 }
 
 int store_publish(struct store *s, const char *tmp_path, const struct store_id *id)
@@ -469,6 +496,23 @@ static int repair_last(struct store *s, const struct store_id *gone)
 	return n ? write_last(s, &ids[n - 1]) : fs_unlink_quiet(path);
 }
 
+/* Locks a recording that is to go; a sealer that is at it is asked to stop. */
+static int lock_to_remove(struct store *s, const char *dir, int *ret_fd)
+{
+	char *stop CLEANUP(freep) = os_asprintf("%s/" NAME_STOP, dir);
+	int fd, r = stop ? fs_lock_file(dir, NAME_LOCK, true, ret_fd) : -ENOMEM;
+
+	if (r != ERR_BUSY)
+		return r;
+	fd = os_open(stop, O_WRONLY | O_CREAT, 0600);
+	if (fd >= 0)
+		os_close(fd);
+	r = recording_lock(s, dir, true, REMOVE_WAIT_MS, NULL, ret_fd);
+	if (r < 0)
+		(void)!fs_unlink_quiet(stop);
+	return r;
+}
+
 int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei)
 {
 	char *rm CLEANUP(freep) = os_asprintf("%s/tmp/" PREFIX_REMOVE "%s", s->dir, id->hex);
@@ -477,7 +521,7 @@ int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei)
 	int r = rm ? store_path(s, id, &dir) : -ENOMEM;
 
 	if (r == 0)
-		r = fs_lock_file(dir, NAME_LOCK, true, &lock);
+		r = lock_to_remove(s, dir, &lock);
 	if (r == 0)
 		r = os_rename(dir, rm);
 	if (r == 0)

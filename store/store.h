@@ -45,7 +45,8 @@ int store_list(struct store *s, struct store_id **ret, size_t *ret_n) MUST_CHECK
 int store_path(struct store *s, const struct store_id *id, char **ret) MUST_CHECK;
 /* Turns recordings in tmp/ that nobody holds into truncated ones (moved to ID/). Number recovered. */
 int store_recover(struct store *s) MUST_CHECK;
-/* Removes a recording; its blobs stay until store_gc(). ERR_BUSY while it is being recorded. */
+/* Removes a recording; its blobs stay until store_gc(). Sealing, verification and export of it are asked to stop.
+ * ERR_BUSY while it is being recorded, or when those do not stop within seconds. */
 int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei) MUST_CHECK;
 /* Removes blobs that no manifest names and no recording in progress has used, but none that was used within the hour. Bytes freed.
  * Nothing is removed while a manifest cannot be read, since what it needs is not known then: that error is returned. */

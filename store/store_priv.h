@@ -20,6 +20,7 @@ struct store {
 #define NAME_DATA_XZ "data.xz"
 #define NAME_INDEX "index"
 #define NAME_LOCK "lock"
+#define NAME_STOP "stop"       /* in ID: somebody wants to remove it, long work on it ends */
 #define NAME_BLOBS "blobs"     /* in tmp/ID: ids of blobs used so far, one line each, so that store_gc() spares them */
 
 /* Directories in tmp/ that are no recordings (yet): being made, being removed, being imported. */
@@ -42,6 +43,12 @@ char *store_done_path(const struct store *s, const struct store_id *id);
 char *store_tmp_path(const struct store *s, const struct store_id *id);
 /* Makes id the one that `last` names; only_if_newer: unless that began later. That a full disk may prevent it is no loss. */
 void store_set_last(struct store *s, const struct store_id *id, bool only_if_newer);
+/* How long verification and export wait for a sealer when nobody is asked meanwhile. */
+#define MAINTAIN_WAIT_MS 60000
+/* Locks DIR/lock. A recording in progress is ERR_BUSY at once; for others, which somebody seals, verifies or exports, it waits: with p
+ * as long as p's function likes, else up to wait_ms. */
+struct progress;
+int recording_lock(struct store *s, const char *dir, bool exclusive, unsigned wait_ms, struct progress *p, int *ret_fd) MUST_CHECK;
 /* Moves a locked directory of tmp/ to its place. -EEXIST if the place is taken. */
 int store_publish(struct store *s, const char *tmp_path, const struct store_id *id) MUST_CHECK;
 

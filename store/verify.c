@@ -183,6 +183,7 @@ int store_verify(struct store *s, const struct store_id *id, store_progress_fn f
 	struct progress p = { .fn = fn, .ctx = ctx };
 	struct manifest m CLEANUP(manifest_done);
 	char *dir CLEANUP(freep) = NULL;
+	char *stop CLEANUP(freep) = NULL;
 	int lock CLEANUP(closep) = -1;
 	int r;
 
@@ -190,9 +191,10 @@ int store_verify(struct store *s, const struct store_id *id, store_progress_fn f
 	r = store_path(s, id, &dir);
 	/* not while it is recorded, sealed or removed */
 	if (r == 0)
-		r = fs_lock_file(dir, NAME_LOCK, false, &lock);
+		r = recording_lock(s, dir, false, MAINTAIN_WAIT_MS, &p, &lock);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "verify recording %s", id->hex);
+	p.stop = stop = os_asprintf("%s/" NAME_STOP, dir);
 	r = manifest_load(s, id, &m, ei);
 	if (r < 0)
 		return r;

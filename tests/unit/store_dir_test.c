@@ -206,6 +206,51 @@ START_TEST(remove_locked)
 }
 END_TEST
 
+/* store_progress_fn: tells the parent that work has begun, then takes its time. */
+static int slow(void *ctx, UNUSED uint64_t done, UNUSED uint64_t total)
+{
+	int *fd = ctx;
+
+	ck_assert_int_eq(write(*fd, "x", 1), 1);
+	usleep(50000);
+	return 0;
+}
+
+/* A sealer does not keep anybody from removing; verification waits for it. */
+START_TEST(while_sealing)
+{
+	struct help_store h = help_open();
+	struct store_id id = help_record(h.s, 1, 15000);
+	struct store_reader *rd;
+	int p[2], status;
+	char byte;
+	pid_t pid;
+
+	OK(pipe(p));
+	pid = fork();
+	if (pid == 0) {
+		struct store *s;
+
+		OK(store_open(h.dir, false, &s, NULL));
+		_exit(store_seal(s, &id, slow, &p[1], NULL) == (_i ? 0 : ERR_INTERRUPTED) ? 0 : 1);
+	}
+	ck_assert_int_eq(read(p[0], &byte, 1), 1);
+	FAILS(ERR_BUSY, store_seal(h.s, &id, NULL, NULL, NULL));
+	if (_i) {
+		FAILS(ERR_MISSING_BLOB, store_verify(h.s, &id, NULL, NULL, NULL));
+		help_check(h.s, &id, 1, 15000);
+	} else {
+		OK(store_remove(h.s, &id, NULL));
+		FAILS(ERR_NOT_FOUND, store_reader_open(h.s, &id, &rd, NULL));
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	close(p[0]);
+	close(p[1]);
+	help_close(&h);
+}
+END_TEST
+
 /* --- recovery --- */
 
 /* A child records n events and dies without a word after the last flush; `tail` more are lost. */
@@ -532,5 +577,5 @@ END_TEST
 
 HELP_MAIN("store_dir",
 	  { default_dir, 0 }, { open_and_create, 0 }, { resolve, 0 }, { ambiguous_ids, 0 }, { list_and_remove, 0 },
-	  { remove_locked, 0 }, { recover, 0 }, { recover_cut, 0 }, { recover_without_manifest, 0 },
+	  { remove_locked, 0 }, { while_sealing, 2 }, { recover, 0 }, { recover_cut, 0 }, { recover_without_manifest, 0 },
 	  { recover_hole, 2 }, { recover_scraps, 0 }, { gc, 0 }, { gc_careful, 0 })
