@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define BLOCK_SIZE (1u << 20)
+/* Zeros from here on cost an event a few bytes instead of their length. */
+#define ZERO_MIN 64u
 
 void fx_init(struct fx *fx)
 {
@@ -119,7 +121,12 @@ static size_t memory_piece(struct fx *fx, struct eng_task *t, enum effect_kind k
 	}
 	if (!got)
 		return 0;
-	e = fx_add(fx, kind);
+	if (kind == EFFECT_MEM && got >= ZERO_MIN && p[0] == 0 && !memcmp(p, p + 1, got - 1)) {
+		e = fx_add(fx, EFFECT_ZERO);
+		p = NULL;
+	} else {
+		e = fx_add(fx, kind);
+	}
 	e->addr = addr;
 	e->len = got;
 	e->data = p;

@@ -227,6 +227,19 @@ static int read_moved(void *ctx, uint64_t addr, void *buf, size_t n)
 	return eng_read(&t->t, moved(t, addr), buf, n);
 }
 
+/* What the effect says, at its place. */
+static int write_effect(struct rec_task *t, const struct effect *e)
+{
+	static const uint8_t zeros[4096];
+	int r = 0;
+
+	if (e->data)
+		return eng_write(&t->t, e->addr, e->data, e->len);
+	for (uint64_t at = 0; at < e->len && r >= 0; at += sizeof(zeros))
+		r = eng_write(&t->t, e->addr + at, zeros, MIN(e->len - at, (uint64_t)sizeof(zeros)));
+	return r;
+}
+
 static int copy_back(void *ctx, uint64_t addr, uint64_t len)
 {
 	struct rec_task *t = ctx;
@@ -238,7 +251,7 @@ static int copy_back(void *ctx, uint64_t addr, uint64_t len)
 		struct effect *e = &t->rec->fx.e[i];
 
 		e->addr = addr + (e->addr - from);
-		if (from != addr && eng_write(&t->t, e->addr, e->data, e->len) < 0)
+		if (from != addr && write_effect(t, e) < 0)
 			log_debug("thread %u: buffer %#lx vanished during the call", t->num, e->addr);
 	}
 	return 0;
