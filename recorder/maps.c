@@ -135,28 +135,6 @@ static struct effect *map_effect(struct rec_task *t, const struct mapping *m, ui
 	return e;
 }
 
-/* --- which files are mapped --- */
-
-static unsigned mapped_bit(uint64_t dev, uint64_t ino)
-{
-	return (unsigned)((dev * 31 + ino) * 0x9e3779b97f4a7c15ull >> 52); /* 12 bits */
-}
-
-static void note_mapped(struct rec *rec, const struct mapping *m)
-{
-	unsigned bit = mapped_bit(m->dev, m->ino);
-
-	if (m->ino)
-		rec->mapped_filter[bit / 64] |= 1ull << bit % 64;
-}
-
-bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino)
-{
-	unsigned bit = mapped_bit(dev, ino);
-
-	return rec->mapped_filter[bit / 64] >> bit % 64 & 1;
-}
-
 /* --- exec images --- */
 
 static uint32_t image_flags(const struct maps_line *line)
@@ -185,11 +163,11 @@ int rec_map_image(struct rec_task *t, const struct maps_line *line)
 
 	if ((m->flags & (ASPACE_ANON | ASPACE_VDSO)) || t->rec->fx.error)
 		return t->rec->fx.error;
-	note_mapped(t->rec, m);
 	fd = open_mapped(t, m->start, m->end);
 	if (fd < 0)
 		fd = open(line->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == m->ino && file_blob(t, fd, &st, e)) {
+		rec_note_mapped(t->rec, &st, line->path);
 		e->source = MAP_SOURCE_BLOB;
 		image_tail(t, m);
 	} else {
@@ -270,24 +248,29 @@ static int map_private_object(struct rec_task *t, struct mapping *m, uint64_t si
 	return 0;
 }
 
-static void name_effect(struct rec_task *t, int guest_fd)
+/* The path of the file as the guest's kernel shows it; "" when there is none. */
+static void file_path(struct rec_task *t, int guest_fd, char *ret, size_t cap)
 {
-	char path[48], name[4096];
+	char path[48];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, guest_fd);
-	n = readlink(path, name, sizeof(name) - 1);
-	if (n <= 0)
-		return;
-	name[n] = '\0';
+	n = readlink(path, ret, cap - 1);
+	ret[MAX(n, (ssize_t)0)] = '\0';
+}
+
+static void name_effects(struct rec_task *t, const char *name)
+{
+	const char *kept = keep_name(&t->rec->fx, name);
+
 	for (uint32_t i = 0; i < t->rec->fx.n; i++)
 		if (t->rec->fx.e[i].kind == EFFECT_MAP)
-			t->rec->fx.e[i].name = keep_name(&t->rec->fx, name);
+			t->rec->fx.e[i].name = kept;
 }
 
 static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool shared)
 {
-	char path[48];
+	char path[48], name[4096];
 	struct stat st = { 0 };
 	int r = 0;
 
@@ -306,8 +289,12 @@ static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool sh
 		r = map_private_object(t, m, (uint64_t)st.st_size);
 	else
 		map_private(t, m, guest_fd);
-	note_mapped(t->rec, m);
-	name_effect(t, guest_fd);
+	file_path(t, guest_fd, name, sizeof(name));
+	name_effects(t, name);
+	if (m->ino)
+		rec_note_mapped(t->rec, &st, name);
+	if (shared) /* its memory may be written */
+		rec_mapped_written(t->rec, m->dev, m->ino);
 	return r;
 }
 
@@ -406,6 +393,7 @@ int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
 
 	if (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino))
 		return 0;
+	rec_mapped_written(t->rec, fi->dev, fi->ino);
 	follow_size(t, fi, fd);
 	for (struct rec_task *o = t->rec->tasks; o; o = o->next) {
 		const struct aspace *as = o->t.mm ? &o->t.mm->as : NULL;

@@ -3,6 +3,7 @@
 #define RECORDER_REC_PRIV_H
 
 #include <sched.h>
+#include <sys/stat.h>
 #include "engine/engine.h"
 #include "recorder/recorder.h"
 
@@ -165,6 +166,8 @@ struct rec {
 		struct eng_stop stop;
 	} early[64];
 	unsigned n_early;
+	struct rec_mapped *mapped; /* files that are or were mapped */
+	size_t n_mapped;
 	uint64_t mapped_filter[64]; /* 4096 bits by hash of (dev, ino): files that were mapped */
 	struct rec_object *objects;
 	size_t n_objects;
@@ -263,8 +266,6 @@ int rec_shm_attached(struct rec_task *t, uint64_t addr) MUST_CHECK;
 int rec_map_image(struct rec_task *t, const struct maps_line *line) MUST_CHECK;
 /* The call changed [off, off+len) of the file behind fd: notes what mappings of it show now. */
 int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len) MUST_CHECK;
-/* False: no process has ever mapped that file. */
-bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino);
 bool rec_range_shared(struct rec_task *t, uint64_t addr, uint64_t len);
 bool rec_range_writable(struct rec_task *t, uint64_t addr, uint64_t len);
 /* Hash of the writable private memory of t's address space. */
@@ -272,6 +273,16 @@ int rec_checksum(struct rec_task *t) MUST_CHECK;
 /* Copy of all writable memory before a call of unknown effects; compare afterwards. */
 int rec_snapshot_take(struct rec_task *t) MUST_CHECK;
 int rec_snapshot_compare(struct rec_task *t) MUST_CHECK;
+
+/* --- mapped.c --- */
+/* False: no process has ever mapped that file. */
+bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino);
+void rec_note_mapped(struct rec *rec, const struct stat *st, const char *path);
+/* A guest wrote to it: a change is no surprise. */
+void rec_mapped_written(struct rec *rec, uint64_t dev, uint64_t ino);
+/* At the end: warns of files that others changed. */
+void rec_mapped_check(struct rec *rec);
+void rec_mapped_done(struct rec *rec);
 
 /* --- scratch.c --- */
 int rec_scratch_move(struct rec_task *t) MUST_CHECK;

@@ -477,6 +477,7 @@ static void rec_done(struct rec *rec)
 	store_writer_free(rec->writer);
 	manifest_done(&rec->manifest);
 	fx_done(&rec->fx);
+	rec_mapped_done(rec);
 	free(rec->objects);
 	free(rec->syscall_counts);
 	free(rec->refused_counts);
@@ -520,6 +521,7 @@ static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 	struct manifest *m = &rec->manifest;
 	int r;
 
+	rec_mapped_check(rec);
 	if (!rec->reason[0] && store_writer_event(rec->writer, &end) < 0)
 		snprintf(rec->reason, sizeof(rec->reason), "could not write the end of the recording");
 	m->state = rec->reason[0] ? RECORDING_TRUNCATED : RECORDING_COMPLETE;
