@@ -22,7 +22,7 @@
 #include "store/store_priv.h"
 #include "store/xz_priv.h"
 
-/* Chosen by measurement (tests/bench/store_bench): 1 packs journals as well as 3 does within a few percent, at twice the speed. */
+/* Chosen by measurement (tests/unit/store_bench): 1 packs journals as well as 3 does within a few percent, at twice the speed. */
 #define SEAL_PRESET 1
 
 #define NEW ".new"
