@@ -87,8 +87,11 @@ int eng_set_siginfo(struct eng_task *t, const siginfo_t *si) MUST_CHECK;
 int eng_sigmask(struct eng_task *t, uint64_t *ret) MUST_CHECK;
 /* Takes one signal out of the mask. */
 int eng_unblock(struct eng_task *t, int signo) MUST_CHECK;
-/* SigCgt and SigIgn of /proc/TID/status. */
-int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ignored) MUST_CHECK;
+/* Signal sets of /proc/TID/status (bit signo-1); pending: of the thread and of its process. */
+struct eng_sigsets {
+	uint64_t pending, blocked, ignored, caught;
+};
+int eng_sigsets(struct eng_task *t, struct eng_sigsets *ret) MUST_CHECK;
 /* State letter of /proc/TID/stat ('R', 'S', 'D', 't', 'T', 'Z', ...), 0 when gone. */
 char eng_state(pid_t tid);
 
@@ -120,7 +123,9 @@ struct sys_mem eng_sys_mem(struct eng_task *t);
 /* Runs a call in the task through mm->gate; the task must be stopped outside a system call (exit stop, signal stop, first stop). Registers are as before afterwards.
  * *ret_result is the raw result. */
 int eng_remote(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result) MUST_CHECK;
-/* The same at a SECCOMP stop: the guest's call is put off, ours runs instead, and the task is brought to the SECCOMP stop of its own call again. */
+/* At a SECCOMP stop: this call runs in place of the guest's, up to its exit stop. Argument registers, rax and orig_rax are not put back. */
+int eng_call_instead(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result) MUST_CHECK;
+/* As eng_remote() at a SECCOMP stop: the guest's call is put off, ours runs instead, and the task is brought to the SECCOMP stop of its own call again. */
 int eng_remote_at_entry(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result) MUST_CHECK;
 /* Finds a usable syscall instruction in the vDSO found in as; sets mm->gate. */
 int eng_find_gate(struct eng_task *t) MUST_CHECK;

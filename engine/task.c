@@ -136,9 +136,17 @@ int eng_unblock(struct eng_task *t, int signo)
 	return ptrace_call(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
 }
 
-int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ignored)
+int eng_sigsets(struct eng_task *t, struct eng_sigsets *ret)
 {
-	char path[32], text[8192], *p, *q;
+	static const struct {
+		const char *field;
+		size_t at;
+	} fields[] = {
+		{ "\nSigPnd:", offsetof(struct eng_sigsets, pending) },  { "\nShdPnd:", offsetof(struct eng_sigsets, pending) },
+		{ "\nSigBlk:", offsetof(struct eng_sigsets, blocked) },  { "\nSigIgn:", offsetof(struct eng_sigsets, ignored) },
+		{ "\nSigCgt:", offsetof(struct eng_sigsets, caught) },
+	};
+	char path[32], text[8192];
 	ssize_t n;
 	int fd;
 
@@ -151,12 +159,14 @@ int eng_dispositions(struct eng_task *t, uint64_t *ret_caught, uint64_t *ret_ign
 	if (n <= 0)
 		return ERR_GUEST_GONE;
 	text[n] = '\0';
-	p = strstr(text, "\nSigIgn:");
-	q = strstr(text, "\nSigCgt:");
-	if (!p || !q)
-		return -EPROTO;
-	*ret_ignored = strtoull(p + 8, NULL, 16);
-	*ret_caught = strtoull(q + 8, NULL, 16);
+	*ret = (struct eng_sigsets){ 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		const char *p = strstr(text, fields[i].field);
+
+		if (!p)
+			return -EPROTO;
+		*(uint64_t *)((char *)ret + fields[i].at) |= strtoull(p + strlen(fields[i].field), NULL, 16);
+	}
 	return 0;
 }
 

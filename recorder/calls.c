@@ -195,7 +195,8 @@ static int begin_call(struct rec_task *t)
 	t->entry = *r;
 	t->entry_hash = eng_regs_hash(r);
 	t->in_call = true;
-	t->entered = t->args_changed = false;
+	t->entered = t->again && t->entered;
+	t->again = t->args_changed = false;
 	t->call_flags = 0;
 	t->sysno = (uint32_t)r->orig_rax;
 	c = (struct sys_call){ .nr = (uint32_t)r->orig_rax, .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 } };
@@ -235,6 +236,8 @@ int rec_call_entry(struct rec_task *t)
 
 	if (rc < 0)
 		return rc;
+	if (t->n_stash && t->entered)
+		return rec_answer(t, -EINTR, 0); /* made again, and now there is a signal for it */
 	if (t->n_stash) {
 		rc = rec_signal_before_call(t);
 		if (rc)
@@ -361,6 +364,23 @@ static int leave_call(struct rec_task *t, int64_t result)
 	return rc < 0 ? rc : log_result(t, result);
 }
 
+/* Some calls end with EINTR whatever the signal. Without a tracer an ignored one would not have reached the thread: the call is made again. */
+static int make_again(struct rec_task *t)
+{
+	struct user_regs_struct r = t->entry;
+
+	rec_scratch_forget(t);
+	free(t->snapshot);
+	t->snapshot = NULL;
+	r.rip -= 2;
+	r.rax = t->entry.orig_rax;
+	r.orig_rax = (unsigned long)-1;
+	eng_regs_set(&t->t, &r);
+	t->again = true;
+	rec_ready(t, ENG_RUN, 0);
+	return 0;
+}
+
 int rec_call_exit(struct rec_task *t)
 {
 	int64_t result;
@@ -371,6 +391,11 @@ int rec_call_exit(struct rec_task *t)
 	if (!t->in_call) { /* the exit of a call that was answered */
 		rec_ready(t, ENG_RUN, 0);
 		return 0;
+	}
+	if (result == -EINTR && (t->outs.res.row->flags & SYS_F_BLOCK)) {
+		rc = rec_interrupted_by_nothing(t);
+		if (rc)
+			return rc < 0 ? rc : make_again(t);
 	}
 	rc = interrupted(t, result) ? leave_interrupted(t, result) : leave_call(t, result);
 	if (rc < 0)

@@ -98,6 +98,7 @@ struct rec_task {
 
 	/* the call it is in */
 	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
+	bool again;            /* being made once more after an EINTR that only the tracer caused */
 	bool execed;           /* EXEC stop seen, its image is logged at the exit stop */
 	bool refused;
 	pid_t exec_former;
@@ -232,6 +233,8 @@ int rec_signal_stop(struct rec_task *t) MUST_CHECK;
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* At an exit stop: sends one waiting signal through the kernel. */
 int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
+/* 1: the call that ended with EINTR did so only because we trace: what is pending are signals that the guest ignores. */
+int rec_interrupted_by_nothing(struct rec_task *t) MUST_CHECK;
 /* At a SECCOMP stop: the call does not happen, this signal comes instead. */
 int rec_signal_for_call(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
 /* Declares the present registers a boundary: a signal that comes before the next instruction is taken AFTER the last event. */

@@ -235,6 +235,21 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 	return rec_log(t->rec, &ev);
 }
 
+/* Signals that the program never notices: without a tracer they are dropped when they are sent. */
+static uint64_t unseen(const struct eng_sigsets *s)
+{
+	return s->ignored | (default_ignored & ~s->caught);
+}
+
+int rec_interrupted_by_nothing(struct rec_task *t)
+{
+	struct eng_sigsets s;
+	int rc = eng_sigsets(&t->t, &s);
+	uint64_t coming = rc < 0 ? 0 : s.pending & ~s.blocked;
+
+	return rc < 0 ? rc : coming && !(coming & ~unseen(&s));
+}
+
 static bool is_fault(const siginfo_t *si)
 {
 	return si->si_code > 0 && (fault_signals & BIT(si->si_signo));
@@ -242,7 +257,8 @@ static bool is_fault(const siginfo_t *si)
 
 int rec_signal_stop(struct rec_task *t)
 {
-	uint64_t caught, ignored, bit;
+	struct eng_sigsets sets;
+	uint64_t bit;
 	uint32_t place = 0;
 	siginfo_t si;
 	int rc = eng_siginfo(&t->t, &si);
@@ -262,20 +278,20 @@ int rec_signal_stop(struct rec_task *t)
 		if (rc < 0)
 			return rc;
 	}
-	rc = eng_dispositions(&t->t, &caught, &ignored);
+	rc = eng_sigsets(&t->t, &sets);
 	if (rc < 0)
 		return rc;
 	bit = BIT(si.si_signo);
 	log_debug("thread %u: signal %d code %d", t->num, si.si_signo, si.si_code);
 	if (!place && is_fault(&si))
-		return caught & bit ? enter_handler(t, &si, 0) : log_fatal(t, &si, 0);
-	if (ignored & bit || (!(caught & bit) && (default_ignored & bit))) {
+		return sets.caught & bit ? enter_handler(t, &si, 0) : log_fatal(t, &si, 0);
+	if (unseen(&sets) & bit) {
 		rec_ready(t, ENG_RUN, si.si_signo);
 		return 0;
 	}
-	if (!(caught & bit) && !(default_stops & bit))
+	if (!(sets.caught & bit) && !(default_stops & bit))
 		return log_fatal(t, &si, EVENT_F_ASYNC);
-	return deliver_async(t, &si, caught, place);
+	return deliver_async(t, &si, sets.caught, place);
 }
 
 /* --- boundaries --- */
