@@ -257,34 +257,56 @@ static bool opens(uint32_t nr)
 	return nr == SYS_open || nr == SYS_openat || nr == SYS_openat2 || nr == SYS_creat;
 }
 
-/* Bytes that went to stdout inside the kernel: read back from the file they came from. */
+static bool read_again(struct rec_task *t, int in, uint8_t *p, size_t n)
+{
+	char path[48];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, in);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	got = pread(fd, p, n, (off_t)t->saved_pos);
+	close(fd);
+	return got == (ssize_t)n;
+}
+
+/* Bytes that went to stdout inside the kernel, from where they came from. */
 static int moved_to_stdout(struct rec_task *t, int64_t result)
 {
 	const uint64_t *a = t->outs.call.args;
-	int out = t->outs.call.nr == SYS_sendfile ? (int)a[0] : (int)a[2];
-	int in = t->outs.call.nr == SYS_sendfile ? (int)a[1] : (int)a[0];
+	uint32_t nr = t->outs.call.nr;
+	int out = nr == SYS_sendfile ? (int)a[0] : nr == SYS_tee ? (int)a[1] : (int)a[2];
+	int in = nr == SYS_sendfile ? (int)a[1] : (int)a[0];
 	uint32_t echo = rec_echo(t, out);
-	char path[48];
+	size_t n = (size_t)result;
 	uint8_t *p;
-	int fd;
+	bool found;
 
-	if (!echo || result <= 0)
+	if (!echo)
 		return 0;
-	p = fx_alloc(&t->rec->fx, (size_t)result);
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, in);
-	fd = p ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd >= 0 && pread(fd, p, (size_t)result, (off_t)t->saved_pos) == result) {
+	p = fx_alloc(&t->rec->fx, n);
+	if (!p)
+		return -ENOMEM;
+	found = rec_fd(t, in)->cls == FD_REGULAR ? read_again(t, in, p, n) : t->peeked.len >= n;
+	if (found) {
 		struct effect *e = fx_add(&t->rec->fx, EFFECT_OUTPUT);
 
-		e->len = (uint64_t)result;
+		if (t->peeked.len >= n)
+			memcpy(p, t->peeked.data, n);
+		e->len = n;
 		e->data = p;
 		t->call_flags |= echo;
 	} else {
 		rec_warn(t->rec, "output that %s moved inside the kernel is not shown on replay", t->outs.res.row->name);
 	}
-	if (fd >= 0)
-		close(fd);
 	return 0;
+}
+
+static bool moves_inside(uint32_t nr)
+{
+	return nr == SYS_sendfile || nr == SYS_copy_file_range || nr == SYS_splice || nr == SYS_tee;
 }
 
 int rec_files_after(struct rec_task *t, int64_t result)
@@ -297,7 +319,7 @@ int rec_files_after(struct rec_task *t, int64_t result)
 		forget_changed(t, result);
 	else if (result >= 0 && (flags & SYS_F_NEWFD))
 		rec_fd_forget(t->files, (int)result);
-	if (result > 0 && (nr == SYS_sendfile || nr == SYS_copy_file_range || nr == SYS_splice))
+	if (result > 0 && moves_inside(nr))
 		r = moved_to_stdout(t, result);
 	else if (result > 0 && (flags & SYS_F_WRITES))
 		t->call_flags |= rec_echo(t, (int)t->outs.call.args[0]);

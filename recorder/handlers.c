@@ -406,28 +406,42 @@ static int leave_read(struct rec_task *t, int64_t *result)
 	return rec_proc_status_fix(t, t->n_moves ? t->scratch : t->outs.call.args[1], (uint64_t)*result);
 }
 
-static bool is_pipe(struct rec_task *t, int fd)
+/* What the pipe holds now, without taking it. */
+static void peek_pipe(struct rec_task *t, int in, uint64_t len)
 {
+	CLEANUP(closep) int theirs = -1, from = -1, to = -1;
+	int ours[2];
 	char path[48];
-	struct stat st;
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
-	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+	buf_clear(&t->peeked);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, in);
+	theirs = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (theirs < 0 || pipe2(ours, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	from = ours[0];
+	to = ours[1];
+	fcntl(to, F_SETPIPE_SZ, 1 << 20); /* as much as it may */
+	n = tee(theirs, to, MIN(len, (uint64_t)1 << 20), SPLICE_F_NONBLOCK);
+	if (n <= 0)
+		return;
+	n = read(from, buf_extend(&t->peeked, (size_t)n), (size_t)n);
+	t->peeked.len = (size_t)MAX(n, (ssize_t)0);
 }
 
-/* Copies inside the kernel to our stdout: what was copied must be told to replay. From files it can be read again; otherwise the call is refused
- * as kernels do for such pairs, and programs fall back to read and write. */
-static int enter_move(struct rec_task *t, int out, int in, uint64_t off_addr, int64_t *ret_result)
+/* Copies inside the kernel to our stdout: what is copied must be told to replay. It is read again from the file, or looked at in the pipe. */
+static int enter_move(struct rec_task *t, int out, int in, uint64_t off_addr, uint64_t len)
 {
 	uint64_t off;
 
 	if (!rec_echo(t, out) || (off_addr && eng_read(&t->t, off_addr, &off, sizeof(off)) < 0))
 		return 0;
-	if (rec_fd(t, in)->cls != FD_REGULAR || (t->outs.call.nr == SYS_splice && is_pipe(t, in))) {
-		*ret_result = -EINVAL;
-		return 1;
+	if (rec_fd(t, in)->cls == FD_REGULAR) {
+		buf_clear(&t->peeked);
+		t->saved_pos = off_addr ? off : rec_file_position(t, in);
+	} else {
+		peek_pipe(t, in, len);
 	}
-	t->saved_pos = off_addr ? off : rec_file_position(t, in);
 	return 0;
 }
 
@@ -435,22 +449,24 @@ static int enter_sendfile(struct rec_task *t, int64_t *ret_result)
 {
 	const uint64_t *a = t->outs.call.args;
 
-	return enter_move(t, (int)a[0], (int)a[1], a[2], ret_result);
+	(void)ret_result;
+	return enter_move(t, (int)a[0], (int)a[1], a[2], a[3]);
 }
 
 static int enter_splice(struct rec_task *t, int64_t *ret_result)
 {
 	const uint64_t *a = t->outs.call.args;
 
-	return enter_move(t, (int)a[2], (int)a[0], a[1], ret_result);
+	(void)ret_result;
+	return enter_move(t, (int)a[2], (int)a[0], a[1], a[4]);
 }
 
 static int enter_tee(struct rec_task *t, int64_t *ret_result)
 {
-	if (!rec_echo(t, (int)t->outs.call.args[1]))
-		return 0;
-	*ret_result = -EINVAL;
-	return 1;
+	const uint64_t *a = t->outs.call.args;
+
+	(void)ret_result;
+	return enter_move(t, (int)a[1], (int)a[0], 0, a[2]);
 }
 
 static const struct rec_handler handlers[SYS_TABLE_MAX] = {

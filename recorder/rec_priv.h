@@ -116,6 +116,7 @@ struct rec_task {
 	uint32_t n_moves;
 	struct fd_info high_fd; /* a descriptor beyond the table */
 	uint64_t saved_pos;    /* file position before an in-kernel copy to stdout */
+	struct buf peeked;     /* or what the pipe held */
 
 	/* exit of an interrupted call, whose restart is not known yet */
 	bool restart_pending;

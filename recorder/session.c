@@ -137,6 +137,7 @@ struct rec_task *rec_task_new(struct rec *rec, pid_t tid, pid_t tgid, struct eng
 	sys_outs_init(&t->outs);
 	buf_init(&t->input_bytes);
 	buf_init(&t->exec_marks);
+	buf_init(&t->peeked);
 	t->next = rec->tasks;
 	rec->tasks = t;
 	rec->n_tasks++;
@@ -160,6 +161,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	sys_outs_done(&t->outs);
 	buf_done(&t->input_bytes);
 	buf_done(&t->exec_marks);
+	buf_done(&t->peeked);
 	free(t->inputs);
 	free(t->snapshot);
 	rec_files_unref(t->files);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,9 +28,19 @@ static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
 	return false; /* somebody signals the replayed process: not part of the recording */
 }
 
+/* At an entry the guest's own call must have been taken away first: it may never reach the kernel. */
+static bool call_pending(struct rep_task *t)
+{
+	struct user_regs_struct *r;
+
+	return t->place == REP_ENTRY && (eng_regs(&t->t, &r) < 0 || r->orig_rax != UINT64_MAX);
+}
+
 /* Runs in user mode to the next thing the program does. */
 static int run(struct rep_task *t, struct eng_stop *ret)
 {
+	if (call_pending(t))
+		return ERR_CORRUPT;
 	for (;;) {
 		int r = eng_resume(&t->t, ENG_RUN, 0);
 
@@ -61,9 +70,8 @@ static int run(struct rep_task *t, struct eng_stop *ret)
 	}
 }
 
-static void call_of(const struct rep_task *t, const struct user_regs_struct *r, struct sys_call *c)
+static void call_of(const struct user_regs_struct *r, struct sys_call *c)
 {
-	(void)t;
 	*c = (struct sys_call){ .nr = (uint32_t)r->orig_rax, .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 } };
 }
 
@@ -85,7 +93,7 @@ static int wrong_stop(struct rep_session *s, struct rep_task *t, const struct ev
 	if (eng_regs(&t->t, &r) < 0)
 		return ERR_GUEST_GONE;
 	if (st->kind == ENG_STOP_SECCOMP) {
-		call_of(t, r, &c);
+		call_of(r, &c);
 		describe_call(t, &c, &got);
 	} else {
 		buf_printf(&got, "%s", sysprint_signal(st->signo, name));
@@ -119,7 +127,7 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 		rc = eng_regs(&t->t, &r);
 	if (rc < 0)
 		return rc;
-	call_of(t, r, &c);
+	call_of(r, &c);
 	if (ev->kind != EVENT_SIGNAL && c.nr != ev->sysno)
 		return wrong_call(s, t, ev, &c, ei);
 	if (ev->regs_hash && eng_regs_hash(r) != ev->regs_hash) {
@@ -156,62 +164,12 @@ static bool sets_registers(const struct event *ev)
 	return false;
 }
 
-/* Address-space calls that are run again. What can move is told where to go. */
-static int reexec(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
-{
-	uint64_t a[6];
-	int64_t result;
-	bool keep;
-	int r;
-
-	memcpy(a, t->args, sizeof(a));
-	keep = !a[1] || (a[3] & MREMAP_DONTUNMAP);
-	if (t->sysno == SYS_mremap && (uint64_t)ev->result != a[0]) {
-		a[3] |= MREMAP_MAYMOVE | MREMAP_FIXED;
-		a[4] = (uint64_t)ev->result;
-	}
-	if (t->sysno == SYS_madvise && a[2] == MADV_FREE)
-		a[2] = MADV_DONTNEED;
-	r = rep_remote(t, t->sysno, a, &result);
-	if (r < 0)
-		return r;
-	if (result != ev->result)
-		return rep_diverged(s, t, ev, ei, "%s gave %" PRId64 " instead of %" PRId64 " when it was run again", sys_row(t->sysno)->name,
-				    result, ev->result);
-	if (result < 0)
-		return 0;
-	if (t->sysno == SYS_mprotect || t->sysno == SYS_pkey_mprotect)
-		return aspace_protect(&t->t.mm->as, a[0], a[0] + ALIGN_UP(a[1], 4096ull), (uint32_t)a[2] & 7);
-	if (t->sysno == SYS_mremap)
-		return aspace_remap(&t->t.mm->as, a[0], ALIGN_UP(a[1], 4096ull), (uint64_t)result, ALIGN_UP(a[2], 4096ull), keep);
-	return 0;
-}
-
-/* arch_prctl changed what the entry registers hold. */
-static int take_segment_bases(struct rep_task *t)
-{
-	struct user_regs_struct *r;
-	int rc;
-
-	if (t->sysno != SYS_arch_prctl)
-		return 0;
-	rc = eng_regs(&t->t, &r);
-	if (rc < 0)
-		return rc;
-	t->entry.fs_base = r->fs_base;
-	t->entry.gs_base = r->gs_base;
-	return 0;
-}
-
 static int outcome(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	int r = rep_output(s, t, ev);
 
-	if (r >= 0 && (ev->flags & EVENT_F_REEXEC)) {
-		r = reexec(s, t, ev, ei);
-		if (r >= 0)
-			r = take_segment_bases(t);
-	}
+	if (r >= 0 && (ev->flags & EVENT_F_REEXEC))
+		r = rep_reexec(s, t, ev, ei);
 	if (r >= 0)
 		r = rep_apply(s, t, ev, ei);
 	if (r < 0)

@@ -18,43 +18,15 @@
 
 /* --- calls of ours --- */
 
-/* In place of the guest's call that it is about to make. */
-static int call_in_place(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret)
-{
-	struct user_regs_struct *r;
-	struct eng_stop st;
-	int rc = eng_regs(&t->t, &r);
-
-	if (rc < 0)
-		return rc;
-	r->orig_rax = nr;
-	r->rdi = args[0];
-	r->rsi = args[1];
-	r->rdx = args[2];
-	r->r10 = args[3];
-	r->r8 = args[4];
-	r->r9 = args[5];
-	eng_regs_changed(&t->t);
-	do {
-		rc = eng_resume(&t->t, ENG_TO_EXIT, 0);
-		while (rc >= 0) {
-			rc = eng_wait_task(&t->t, &st);
-			if (rc != ERR_INTERRUPTED)
-				break;
-			rc = 0;
-		}
-		if (rc < 0)
-			return rc;
-		if (st.kind == ENG_STOP_GONE || st.kind == ENG_STOP_EXITING)
-			return ERR_GUEST_GONE;
-	} while (st.kind != ENG_STOP_SYSCALL);
-	t->place = REP_CALLED;
-	return eng_result(&t->t, ret);
-}
-
 int rep_remote(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret)
 {
-	return t->place == REP_ENTRY ? call_in_place(t, nr, args, ret) : eng_remote(&t->t, nr, args, ret);
+	int r;
+
+	if (t->place != REP_ENTRY)
+		return eng_remote(&t->t, nr, args, ret);
+	r = eng_call_instead(&t->t, nr, args, ret);
+	t->place = REP_CALLED;
+	return r;
 }
 
 /* --- blobs and objects --- */
@@ -201,7 +173,7 @@ static int map(struct rep_session *s, struct rep_task *t, const struct effect *e
 
 	if (e->flags & MAP_F_VDSO)
 		return 0;
-	if ((e->addr | e->len) & 4095 || !e->len || e->addr + e->len < e->addr || e->addr + e->len > 1ull << 47)
+	if ((e->addr | e->len) & 4095 || !e->len || e->addr + e->len > 1ull << 47 || e->prot & ~(uint32_t)(PROT_READ | PROT_WRITE | PROT_EXEC))
 		return ERR_CORRUPT;
 	switch (e->source) {
 	case MAP_SOURCE_BLOB:
@@ -230,11 +202,7 @@ static int unmap(struct rep_task *t, const struct effect *e)
 {
 	const uint64_t args[6] = { e->addr, e->len };
 	int64_t result;
-	int r;
-
-	if (e->addr < ENG_STUB_GATE + 4096 && e->addr + e->len > ENG_STUB_GATE)
-		return ERR_CORRUPT;
-	r = rep_remote(t, SYS_munmap, args, &result);
+	int r = rep_remote(t, SYS_munmap, args, &result);
 	if (r >= 0)
 		r = (int)result;
 	return r < 0 ? r : aspace_unmap(&t->t.mm->as, e->addr, e->addr + e->len);
@@ -398,6 +366,11 @@ static int apply_one(struct rep_session *s, struct rep_task *t, const struct eff
 	}
 }
 
+static bool changes_memory(enum effect_kind kind)
+{
+	return kind == EFFECT_MEM || kind == EFFECT_ZERO || kind == EFFECT_MAP || kind == EFFECT_UNMAP;
+}
+
 int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	for (uint32_t i = 0; i < ev->n_effects; i++) {
@@ -407,6 +380,9 @@ int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev,
 
 		if (!to)
 			return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": effect on thread %u, which is not alive", ev->number, e->thread);
+		if (changes_memory(e->kind) && rep_touches_gate(e->addr, e->len))
+			return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": the recorded program uses the page at %#llx, which replay needs",
+					   ev->number, ENG_STUB_GATE);
 		r = apply_one(s, to, e, ei);
 		if (r < 0)
 			return errinfo_set_r(ei, r, "event %" PRIu64 ": effect %u (%s at %#" PRIx64 ", %" PRIu64 " bytes) of thread %u", ev->number, i,

@@ -125,7 +125,8 @@ int rep_output(struct rep_session *s, struct rep_task *t, const struct event *ev
 	buf_init(&b);
 	if (!(ev->flags & (EVENT_F_STDOUT | EVENT_F_STDERR)) || ev->result <= 0)
 		return 0;
-	if (!(sys_row(t->sysno)->flags & SYS_F_WRITES) || t->sysno == SYS_sendfile || t->sysno == SYS_splice || t->sysno == SYS_copy_file_range)
+	if (!(sys_row(t->sysno)->flags & SYS_F_WRITES) || t->sysno == SYS_sendfile || t->sysno == SYS_splice || t->sysno == SYS_copy_file_range ||
+	    t->sysno == SYS_tee)
 		return moved_output(s, ev, fd);
 	if (t->have_written && t->written.len >= (uint64_t)ev->result)
 		return emit(s, fd, t->written.data, (size_t)ev->result);

@@ -102,11 +102,32 @@ static int wait_first_stop(pid_t tid)
 	return r < 0 ? r : st.kind == ENG_STOP_TRAP ? 0 : ERR_GUEST_GONE;
 }
 
+/* The new task tid has stopped for the first time: takes it up. It is killed when that fails: nobody else knows of it. */
+static int adopt(struct rep_session *s, struct rep_task *parent, uint64_t flags, uint32_t num, pid_t tid, struct rep_task **ret)
+{
+	struct eng_mm *mm = NULL;
+	struct rep_proc *p = NULL;
+	int r = 0;
+
+	if (flags & CLONE_VM)
+		mm = eng_mm_ref(parent->t.mm);
+	else
+		r = parent ? eng_mm_fork(parent->t.mm, tid, &mm) : eng_mm_new(tid, &mm);
+	if (r >= 0) {
+		mm->gate = ENG_STUB_GATE;
+		p = flags & CLONE_THREAD ? parent->proc : new_proc(tid);
+	}
+	if (p && flags & CLONE_THREAD)
+		p->refs++;
+	r = r < 0 ? r : p ? add_task(s, num, tid, mm, p, ret) : -ENOMEM;
+	if (r < 0)
+		kill(tid, SIGKILL);
+	return r;
+}
+
 int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, struct errinfo *ei)
 {
 	struct eng_task template;
-	struct eng_mm *mm = NULL;
-	struct rep_proc *p;
 	int64_t tid;
 	int r;
 
@@ -115,12 +136,8 @@ int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, 
 	if (r >= 0)
 		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
 	if (r >= 0)
-		r = eng_mm_new((pid_t)tid, &mm);
-	if (r < 0)
-		return errinfo_set_r(ei, r, "make a process for the replay");
-	mm->gate = ENG_STUB_GATE;
-	p = new_proc((pid_t)tid);
-	return p ? add_task(s, num, (pid_t)tid, mm, p, ret) : -ENOMEM;
+		r = adopt(s, NULL, 0, num, (pid_t)tid, ret);
+	return r < 0 ? errinfo_set_r(ei, r, "make a process for the replay") : r;
 }
 
 /* Lets a task that was killed go on to its end. */
@@ -189,6 +206,8 @@ int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
 		if (r < 0)
 			return r;
 	}
+	if (old && old->proc->live != 1)
+		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": exec of a process with other threads", ev->number);
 	if (old) {
 		pid_t tgid = old->proc->tgid, tid = old->t.tid;
 
@@ -234,27 +253,12 @@ static uint64_t replay_flags(uint64_t flags)
 static int make_child(struct rep_session *s, struct rep_task *t, const struct event *ev, struct rep_task **ret)
 {
 	uint64_t flags = clone_flags(ev);
-	struct eng_mm *mm = NULL;
-	struct rep_proc *p;
 	int64_t tid;
 	int r = rep_remote(t, SYS_clone, (uint64_t[6]){ replay_flags(flags) }, &tid);
 
 	if (r >= 0)
 		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
-	if (r < 0)
-		return r;
-	if (flags & CLONE_VM)
-		mm = eng_mm_ref(t->t.mm);
-	else
-		r = eng_mm_fork(t->t.mm, (pid_t)tid, &mm);
-	if (r < 0)
-		return r;
-	p = flags & CLONE_THREAD ? t->proc : new_proc((pid_t)tid);
-	if (!p)
-		return -ENOMEM;
-	if (flags & CLONE_THREAD)
-		p->refs++;
-	return add_task(s, ev->child, (pid_t)tid, mm, p, ret);
+	return r < 0 ? r : adopt(s, t, replay_flags(flags), ev->child, (pid_t)tid, ret);
 }
 
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
@@ -271,26 +275,36 @@ int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev,
 
 /* --- exit --- */
 
-/* Lets one thread end while its process lives on. The leader stays behind as a zombie. */
-static int end_thread(struct rep_task *t)
+/* Whatever it was about to do, it ends instead. */
+static int make_exit(struct rep_task *t)
 {
 	struct user_regs_struct *r;
-	struct eng_stop st;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc < 0)
 		return rc;
-	r->rdi = 0;
-	if (t->place == REP_ENTRY) {
+	if (t->t.stop.kind == ENG_STOP_SECCOMP) {
 		r->orig_rax = SYS_exit;
 	} else {
 		r->rip = t->t.mm->gate;
 		r->rax = SYS_exit;
 		r->orig_rax = (unsigned long)-1;
 	}
+	r->rdi = 0;
 	eng_regs_changed(&t->t);
+	return 0;
+}
+
+/* Lets one thread end while its process lives on. The leader stays behind as a zombie. */
+static int end_thread(struct rep_task *t)
+{
+	struct eng_stop st;
+	int rc;
+
 	for (;;) {
-		rc = eng_resume(&t->t, ENG_RUN, 0);
+		rc = t->t.stop.kind == ENG_STOP_EXITING ? 0 : make_exit(t);
+		if (rc >= 0)
+			rc = eng_resume(&t->t, ENG_RUN, 0);
 		if (rc < 0)
 			return rc == ERR_GUEST_GONE ? 0 : rc;
 		if (t->t.stop.kind == ENG_STOP_EXITING && t->t.tid == t->t.tgid)

@@ -76,6 +76,11 @@ void rep_kill_all(struct rep_session *s);
 int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 /* A call of ours in the guest, wherever it stands. */
 int rep_remote(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret) MUST_CHECK;
+/* Does the range hold the page that calls of ours are made from? addr + len may overflow: such a range touches everything behind addr. */
+static inline bool rep_touches_gate(uint64_t addr, uint64_t len)
+{
+	return len && addr < ENG_STUB_GATE + 4096 && (addr + len > ENG_STUB_GATE || addr + len < addr);
+}
 int rep_check_inputs(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 void rep_objects_free(struct rep_session *s);
 
@@ -89,6 +94,10 @@ int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, 
 int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 /* Runs t in user mode to the entry of the call that ev names. */
 int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+
+/* --- reexec.c --- */
+/* Runs the call that t is in again, as the event asks. Only calls of a table, with the arguments that a recorder lets pass: others are ERR_CORRUPT. */
+int rep_reexec(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 
 /* --- diverge.c --- */
 /* ERR_DIVERGED with event, thread and the text. */
