@@ -49,7 +49,20 @@ static void load_call(struct user_regs_struct *r, uint64_t nr, const uint64_t ar
 	r->r9 = args[5];
 }
 
-/* Runs the call loaded in the registers from user mode at the gate. */
+int eng_call_instead(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(t, &r);
+
+	if (rc < 0)
+		return rc;
+	load_call(r, nr, args);
+	eng_regs_changed(t);
+	rc = resume_to(t, ENG_TO_EXIT, ENG_STOP_SYSCALL);
+	return rc < 0 ? rc : eng_result(t, ret_result);
+}
+
+/* Runs the call from user mode at the gate. */
 static int run_at_gate(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result)
 {
 	struct user_regs_struct *r;
@@ -62,9 +75,8 @@ static int run_at_gate(struct eng_task *t, uint64_t nr, const uint64_t args[6], 
 	r->rip = t->mm->gate;
 	eng_regs_changed(t);
 	rc = resume_to(t, ENG_RUN, ENG_STOP_SECCOMP);
-	if (rc >= 0)
-		rc = resume_to(t, ENG_TO_EXIT, ENG_STOP_SYSCALL);
-	return rc < 0 ? rc : eng_result(t, ret_result);
+	/* Loaded once more: whatever code the gate holds, this call runs and no other. */
+	return rc < 0 ? rc : eng_call_instead(t, nr, args, ret_result);
 }
 
 int eng_remote(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret_result)
@@ -109,11 +121,7 @@ int eng_remote_at_entry(struct eng_task *t, uint64_t nr, const uint64_t args[6],
 		rc = set_mask(t, UINT64_MAX);
 	if (rc < 0)
 		return rc;
-	load_call(r, nr, args);
-	eng_regs_changed(t);
-	rc = resume_to(t, ENG_TO_EXIT, ENG_STOP_SYSCALL);
-	if (rc >= 0)
-		rc = eng_result(t, ret_result);
+	rc = eng_call_instead(t, nr, args, ret_result);
 	if (rc < 0)
 		return rc;
 	/* Back onto the guest's own syscall instruction. */
