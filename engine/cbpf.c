@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool known_alu(uint16_t code)
@@ -74,6 +75,43 @@ static bool good(const struct sock_filter *f, unsigned left)
 	}
 }
 
+/* Each word of scratch memory is stored on every way to where it is loaded. */
+static bool loads_follow_stores(const struct sock_filter *code, unsigned n)
+{
+	uint16_t stored = 0; /* on all ways to the present instruction */
+	uint16_t *at = malloc(n * sizeof(*at));
+	bool good_so_far = at != NULL;
+
+	for (unsigned i = 0; i < n && at; i++)
+		at[i] = UINT16_MAX;
+	for (unsigned i = 0; i < n && good_so_far; i++) {
+		const struct sock_filter *f = &code[i];
+
+		stored &= at[i];
+		switch (BPF_CLASS(f->code)) {
+		case BPF_ST:
+		case BPF_STX:
+			stored |= (uint16_t)(1u << f->k);
+			break;
+		case BPF_LD:
+		case BPF_LDX:
+			if (BPF_MODE(f->code) == BPF_MEM)
+				good_so_far = stored >> f->k & 1;
+			break;
+		case BPF_JMP:
+			if (BPF_OP(f->code) == BPF_JA) {
+				at[i + 1 + f->k] &= stored;
+			} else {
+				at[i + 1 + f->jt] &= stored;
+				at[i + 1 + f->jf] &= stored;
+			}
+			stored = UINT16_MAX;
+		}
+	}
+	free(at);
+	return good_so_far;
+}
+
 int cbpf_check(const struct sock_filter *code, unsigned n)
 {
 	if (!n || n > BPF_MAXINSNS || BPF_CLASS(code[n - 1].code) != BPF_RET)
@@ -81,7 +119,7 @@ int cbpf_check(const struct sock_filter *code, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		if (!good(&code[i], n - i - 1))
 			return -EINVAL;
-	return 0;
+	return loads_follow_stores(code, n) ? 0 : -EINVAL;
 }
 
 static uint32_t alu(uint16_t code, uint32_t a, uint32_t v)
