@@ -576,11 +576,14 @@ static int log_exit(struct rec_task *t)
 	return rec_log(t->rec, &ev);
 }
 
-/* Until it has let go of its memory: the thread is reaped, or a zombie leader. */
+/* Until it has let go of its memory: the thread is reaped, a zombie leader, or asleep: the init of a PID namespace waits for the other
+ * processes of it to end, and they need us. */
 static int await_death(struct rec_task *t)
 {
+	enum { ASLEEP_LOOKS = 8 };
 	struct rec *rec = t->rec;
 	struct eng_stop st;
+	int asleep = 0;
 	pid_t tid;
 	int r;
 
@@ -603,6 +606,9 @@ static int await_death(struct rec_task *t)
 		case 'X':
 		case 0:
 			return 0;
+		case 'S':
+			if (++asleep > ASLEEP_LOOKS)
+				return 0;
 		}
 		sched_yield();
 	}
