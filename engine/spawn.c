@@ -5,6 +5,8 @@
 
 #include <asm/prctl.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "engine/ptrace_priv.h"
 
 long eng_seize_options(void)
@@ -25,18 +28,48 @@ long eng_seize_options(void)
 	       PTRACE_O_TRACEEXIT | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
 }
 
-/* Traps every call; those of other architectures (int 0x80) end in ENOSYS, recorded and replayed alike. Sets NO_NEW_PRIVS, which lets anybody install a filter. */
-static int install_filter(void)
+/* The filter that traps every call; those of other architectures (int 0x80) end in ENOSYS, recorded and replayed alike. libseccomp
+ * writes it in the parent: a child only makes system calls between fork and exec, since it may hold anybody's locks and has rdtsc
+ * trapping. */
+struct filter {
+	struct sock_filter code[64];
+	struct sock_fprog prog;
+};
+
+static int filter_build(struct filter *f)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_TRACE(0));
+	CLEANUP(closep) int fd = memfd_create("hermit-filter", MFD_CLOEXEC);
+	ssize_t n;
 	int r;
 
-	if (!ctx)
-		return -ENOMEM;
+	if (!ctx || fd < 0) {
+		r = ctx ? -errno : -ENOMEM;
+		goto out;
+	}
 	r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 	if (r >= 0)
-		r = seccomp_load(ctx);
-	return r; /* ctx is not released: free() could make a system call, and every one traps now */
+		r = seccomp_export_bpf(ctx, fd);
+	if (r < 0)
+		goto out;
+	n = os_pread_full(fd, f->code, sizeof(f->code), 0);
+	if (n <= 0 || (size_t)n == sizeof(f->code) || n % sizeof(f->code[0])) {
+		r = n < 0 ? (int)n : -EINVAL;
+		goto out;
+	}
+	f->prog = (struct sock_fprog){ (unsigned short)((size_t)n / sizeof(f->code[0])), f->code };
+out:
+	if (ctx)
+		seccomp_release(ctx);
+	return r;
+}
+
+/* NO_NEW_PRIVS lets anybody install a filter. */
+static int filter_install(const struct filter *f)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &f->prog) < 0 ? -errno : 0;
 }
 
 /* What a child tells its parent when it cannot go on. */
@@ -65,7 +98,7 @@ static void await_parent(struct handshake *h, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 
-NORETURN static void guest_child(struct handshake *h, pid_t parent, const struct eng_spawn *sp)
+NORETURN static void guest_child(struct handshake *h, pid_t parent, const struct eng_spawn *sp, const struct filter *f)
 {
 	int r;
 
@@ -77,7 +110,7 @@ NORETURN static void guest_child(struct handshake *h, pid_t parent, const struct
 	await_parent(h, parent);
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
 		child_fail(h, "trap rdtsc", errno);
-	r = install_filter();
+	r = filter_install(f);
 	if (r < 0)
 		child_fail(h, "install the seccomp filter", -r);
 	syscall(SYS_execve, sp->path, sp->argv, sp->envp);
@@ -147,16 +180,20 @@ static int start_failed(struct handshake *h, int r, struct errinfo *ei)
 
 int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei)
 {
-	struct handshake *h = handshake_new();
+	struct handshake *h;
 	pid_t parent = getpid(), pid;
 	struct eng_task t;
-	int r;
+	struct filter f;
+	int r = filter_build(&f);
 
+	if (r < 0)
+		return errinfo_set_r(ei, r, "make the seccomp filter");
+	h = handshake_new();
 	if (!h)
 		return errinfo_set_r(ei, -ENOMEM, "start the guest process");
 	pid = fork();
 	if (pid == 0)
-		guest_child(h, parent, sp);
+		guest_child(h, parent, sp, &f);
 	if (pid < 0) {
 		r = errinfo_set_r(ei, -errno, "fork the guest process");
 		goto out;
@@ -192,7 +229,7 @@ static void leave_rseq(void)
 		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, AREA, UNREGISTER, GLIBC_SIGNATURE);
 }
 
-NORETURN static void stub_child(struct handshake *h, pid_t parent)
+NORETURN static void stub_child(struct handshake *h, pid_t parent, const struct filter *f)
 {
 	static const uint8_t code[] = { 0x0f, 0x05, 0xeb, 0xfc }; /* 1: syscall; jmp 1b */
 	struct rlimit core = { 0 };
@@ -211,7 +248,7 @@ NORETURN static void stub_child(struct handshake *h, pid_t parent)
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
 		child_fail(h, "trap rdtsc", errno);
 	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0); /* where there is no faulting, the guest sees this CPU */
-	r = install_filter();
+	r = filter_install(f);
 	if (r < 0)
 		child_fail(h, "install the seccomp filter", -r);
 	__asm__ volatile("jmp *%0" : : "r"(gate), "a"(SYS_getppid));
@@ -263,15 +300,19 @@ out:
 
 int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei)
 {
-	struct handshake *h = handshake_new();
+	struct handshake *h;
 	pid_t parent = getpid(), pid;
-	int r;
+	struct filter f;
+	int r = filter_build(&f);
 
+	if (r < 0)
+		return errinfo_set_r(ei, r, "make the seccomp filter");
+	h = handshake_new();
 	if (!h)
 		return errinfo_set_r(ei, -ENOMEM, "start a replay process");
 	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0)
-		stub_child(h, parent);
+		stub_child(h, parent, &f);
 	if (pid < 0) {
 		r = errinfo_set_r(ei, -errno, "fork a replay process");
 		goto out;
