@@ -286,8 +286,10 @@ static int gather_effects(struct rec_task *t, int64_t result)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 
-	if (t->snapshot)
-		return rec_snapshot_compare(t);
+	if (t->snapshot) {
+		rec_snapshot_compare(t);
+		return 0;
+	}
 	if (t->n_moves)
 		return rec_scratch_leave(t, result);
 	return t->outs.n ? sys_outs_leave(&t->outs, result, &mem, output_range, t) : 0;
@@ -329,8 +331,7 @@ static int leave_interrupted(struct rec_task *t, int64_t result)
 	t->restart_call = t->outs.call;
 	if (result != -ERESTART_RESTARTBLOCK) /* else the kernel keeps the addresses it was given */
 		rec_scratch_forget(t);
-	free(t->snapshot);
-	t->snapshot = NULL;
+	rec_snapshot_free(t);
 	return rc < 0 ? rc : log_result(t, result);
 }
 
@@ -370,8 +371,7 @@ static int make_again(struct rec_task *t)
 	struct user_regs_struct r = t->entry;
 
 	rec_scratch_forget(t);
-	free(t->snapshot);
-	t->snapshot = NULL;
+	rec_snapshot_free(t);
 	r.rip -= 2;
 	r.rax = t->entry.orig_rax;
 	r.orig_rax = (unsigned long)-1;

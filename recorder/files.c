@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -202,6 +204,27 @@ struct written {
 	uint64_t off, len;
 };
 
+/* Positions do not matter then, not even those that a call is given. */
+static bool appends(struct rec_task *t)
+{
+	const uint64_t *a = t->outs.call.args;
+	char path[48], text[64] = "";
+	const char *p;
+	ssize_t n;
+	int f;
+
+	if (t->outs.call.nr == SYS_pwritev2 && a[5] & RWF_APPEND)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", t->t.tid, (int)a[0]);
+	f = open(path, O_RDONLY | O_CLOEXEC);
+	if (f < 0)
+		return false;
+	n = read(f, text, sizeof(text) - 1);
+	close(f);
+	p = n > 0 ? strstr(text, "flags:") : NULL;
+	return p && strtoull(p + 6, NULL, 8) & O_APPEND;
+}
+
 static struct written where_written(struct rec_task *t, int64_t result)
 {
 	const uint64_t *a = t->outs.call.args;
@@ -211,7 +234,10 @@ static struct written where_written(struct rec_task *t, int64_t result)
 	case SYS_pwrite64:
 	case SYS_pwritev:
 	case SYS_pwritev2:
-		w.off = a[3];
+		if (appends(t))
+			break; /* somewhere at the end */
+		/* -1: pwritev2 at the file's position */
+		w.off = a[3] == UINT64_MAX ? rec_file_position(t, w.fd) - w.len : a[3];
 		return w;
 	case SYS_write:
 	case SYS_writev:
@@ -227,11 +253,29 @@ static struct written where_written(struct rec_task *t, int64_t result)
 	return w;
 }
 
+/* truncate(): the file that the path leads to, as the guest sees it. */
+static int path_truncated(struct rec_task *t)
+{
+	char path[PATH_MAX + 64];
+	int at = snprintf(path, sizeof(path), "/proc/%d/cwd/", t->t.tid);
+	ssize_t n = eng_read_some(&t->t, t->outs.call.args[0], path + at, PATH_MAX);
+	struct stat st;
+
+	if (n <= 0 || !memchr(path + at, 0, (size_t)n))
+		return 0;
+	if (path[at] == '/')
+		memcpy(path + at - 4, "root", 4); /* over "cwd/" */
+	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, 0, UINT64_MAX / 2);
+}
+
 static int file_written(struct rec_task *t, int64_t result)
 {
-	const struct fd_info *fi = rec_fd(t, (int)t->outs.call.args[0]);
+	const struct fd_info *fi;
 	struct written w;
 
+	if (t->outs.call.nr == SYS_truncate)
+		return path_truncated(t);
+	fi = rec_fd(t, (int)t->outs.call.args[0]);
 	if (fi->cls == FD_PROC_MEM)
 		return memory_written(t, fi, result);
 	if (t->outs.call.nr != SYS_copy_file_range && t->outs.call.nr != SYS_splice &&

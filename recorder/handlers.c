@@ -23,6 +23,9 @@
 #define ARCH_GET_CPUID 0x1011
 #define ARCH_SET_CPUID 0x1012
 #endif
+#ifndef ARCH_REQ_XCOMP_PERM
+#define ARCH_REQ_XCOMP_PERM 0x1023
+#endif
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #define MADV_GUARD_REMOVE 103
@@ -146,6 +149,7 @@ static int leave_madvise(struct rec_task *t, int64_t *result)
 {
 	switch (t->outs.call.args[2]) {
 	case MADV_DONTNEED:
+	case MADV_DONTNEED_LOCKED:
 	case MADV_FREE:
 	case MADV_REMOVE:
 	case MADV_DONTFORK:
@@ -174,7 +178,8 @@ static int leave_shmdt(struct rec_task *t, int64_t *result)
 
 	if (*result < 0)
 		return 0;
-	while ((m = aspace_find(&t->t.mm->as, end)) && m->object && (!object || m->object == object)) {
+	/* The pieces of one attachment: another one of the same segment may lie right behind. */
+	while ((m = aspace_find(&t->t.mm->as, end)) && m->object && m->start - m->offset == addr && (!object || m->object == object)) {
 		object = m->object;
 		end = m->end;
 	}
@@ -392,7 +397,8 @@ static int leave_arch_prctl(struct rec_task *t, int64_t *result)
 {
 	uint64_t code = t->outs.call.args[0];
 
-	if (*result == 0 && (code == ARCH_SET_FS || code == ARCH_SET_GS))
+	/* The permission decides whether AMX instructions fault. */
+	if (*result == 0 && (code == ARCH_SET_FS || code == ARCH_SET_GS || code == ARCH_REQ_XCOMP_PERM))
 		t->call_flags |= EVENT_F_REEXEC;
 	return 0;
 }

@@ -368,15 +368,10 @@ static void changed_in(struct rec_task *owner, struct rec_task *writer, const st
 }
 
 /* The object's size follows the file's. */
-static void follow_size(struct rec_task *t, const struct fd_info *fi, int fd)
+static void follow_size(struct rec_task *t, const struct stat *st)
 {
-	struct rec_object *o = object_in_use(t->rec, fi->dev, fi->ino) ? object_of(t->rec, fi->dev, fi->ino) : NULL;
-	char path[48];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
-	if (o && stat(path, &st) == 0)
-		object_size(t->rec, o, (uint64_t)st.st_size);
+	if (object_in_use(t->rec, st->st_dev, st->st_ino))
+		object_size(t->rec, object_of(t->rec, st->st_dev, st->st_ino), (uint64_t)st->st_size);
 }
 
 static bool first_of_its_memory(const struct rec *rec, const struct rec_task *t)
@@ -387,24 +382,34 @@ static bool first_of_its_memory(const struct rec *rec, const struct rec_task *t)
 	return true;
 }
 
-int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
+int rec_inode_changed(struct rec_task *t, const struct stat *st, uint64_t off, uint64_t len)
 {
-	const struct fd_info *fi = rec_fd(t, fd);
-
-	if (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino))
+	if (!rec_maybe_mapped(t->rec, st->st_dev, st->st_ino))
 		return 0;
-	rec_mapped_written(t->rec, fi->dev, fi->ino);
-	follow_size(t, fi, fd);
+	rec_mapped_written(t->rec, st->st_dev, st->st_ino);
+	follow_size(t, st);
 	for (struct rec_task *o = t->rec->tasks; o; o = o->next) {
 		const struct aspace *as = o->t.mm ? &o->t.mm->as : NULL;
 
 		if (!as || o->state == REC_DYING || !first_of_its_memory(t->rec, o))
 			continue;
 		for (size_t i = 0; i < as->n; i++)
-			if (as->m[i].ino == fi->ino && as->m[i].dev == fi->dev)
+			if (as->m[i].ino == st->st_ino && as->m[i].dev == st->st_dev)
 				changed_in(o, t, &as->m[i], off, len);
 	}
 	return t->rec->fx.error;
+}
+
+int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
+{
+	const struct fd_info *fi = rec_fd(t, fd);
+	char path[48];
+	struct stat st;
+
+	if (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
+	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, off, len);
 }
 
 /* --- questions about ranges --- */
@@ -442,73 +447,92 @@ bool rec_range_writable(struct rec_task *t, uint64_t addr, uint64_t len)
 
 /* --- calls with unknown effects --- */
 
-/* Total and per-mapping limits of what is copied around such a call. */
+/* How much is copied around such a call at most. */
 #define SNAPSHOT_MAX (1ull << 30)
 
-typedef int (*range_fn)(struct rec_task *t, const struct mapping *m, uint8_t *copy);
+/* The mappings may change during the call, when others run: so the ranges are kept with their bytes. */
+struct rec_snapshot {
+	uint8_t *bytes;
+	size_t n;
+	struct rec_range {
+		uint64_t start, len;
+	} range[];
+};
 
-static int each_writable(struct rec_task *t, range_fn fn, uint64_t *ret_total)
+void rec_snapshot_free(struct rec_task *t)
+{
+	if (t->snapshot)
+		free(t->snapshot->bytes);
+	free(t->snapshot);
+	t->snapshot = NULL;
+}
+
+/* Chooses the ranges; the sum of their bytes. */
+static uint64_t choose_ranges(struct rec_task *t, struct rec_snapshot *s)
 {
 	const struct aspace *as = &t->t.mm->as;
-	uint8_t *p = t->snapshot;
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < as->n; i++) {
 		const struct mapping *m = &as->m[i];
-		int r;
+		uint64_t len = m->end - m->start;
 
-		if (!(m->prot & PROT_WRITE) || (m->flags & ASPACE_HERMIT) || total + (m->end - m->start) > SNAPSHOT_MAX)
+		if (!(m->prot & PROT_WRITE) || (m->flags & ASPACE_HERMIT))
 			continue;
-		r = fn ? fn(t, m, p + total) : 0;
-		if (r < 0)
-			return r;
-		total += m->end - m->start;
+		if (total + len > SNAPSHOT_MAX) {
+			rec_warn(t->rec, "effects of an unknown %s on more than %llu MiB of memory were not looked for", t->outs.res.row->name,
+				 SNAPSHOT_MAX >> 20);
+			continue;
+		}
+		s->range[s->n++] = (struct rec_range){ m->start, len };
+		total += len;
 	}
-	*ret_total = total;
-	return 0;
+	return total;
 }
 
-static int copy_range(struct rec_task *t, const struct mapping *m, uint8_t *copy)
+static void copy_range(struct rec_task *t, const struct rec_range *range, uint8_t *copy)
 {
-	for (uint64_t at = 0; at < m->end - m->start;) {
-		ssize_t n = eng_read_some(&t->t, m->start + at, copy + at, m->end - m->start - at);
+	for (uint64_t at = 0; at < range->len;) {
+		ssize_t n = eng_read_some(&t->t, range->start + at, copy + at, range->len - at);
 
 		at += n > 0 ? (uint64_t)n : PAGE;
 	}
-	return 0;
 }
 
-static int compare_range(struct rec_task *t, const struct mapping *m, uint8_t *copy)
+static void compare_range(struct rec_task *t, const struct rec_range *range, const uint8_t *copy)
 {
 	uint8_t page[PAGE];
 
-	for (uint64_t at = 0; at < m->end - m->start; at += PAGE) {
-		if (eng_read_some(&t->t, m->start + at, page, PAGE) == (ssize_t)PAGE && memcmp(page, copy + at, PAGE))
-			fx_bytes(&t->rec->fx, EFFECT_MEM, m->start + at, page, PAGE);
-	}
-	return 0;
+	for (uint64_t at = 0; at < range->len; at += PAGE)
+		if (eng_read_some(&t->t, range->start + at, page, PAGE) == (ssize_t)PAGE && memcmp(page, copy + at, PAGE))
+			fx_bytes(&t->rec->fx, EFFECT_MEM, range->start + at, page, PAGE);
 }
 
 int rec_snapshot_take(struct rec_task *t)
 {
-	uint64_t total;
-	int r = each_writable(t, NULL, &total);
+	struct rec_snapshot *s = calloc(1, sizeof(*s) + t->t.mm->as.n * sizeof(s->range[0]));
+	uint64_t at = 0;
 
-	if (r < 0)
-		return r;
-	free(t->snapshot);
-	t->snapshot = calloc(1, MAX(total, (uint64_t)1));
-	return t->snapshot ? each_writable(t, copy_range, &total) : -ENOMEM;
+	rec_snapshot_free(t);
+	if (!s)
+		return -ENOMEM;
+	t->snapshot = s;
+	s->bytes = calloc(1, MAX(choose_ranges(t, s), (uint64_t)1));
+	if (!s->bytes)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; at += s->range[i++].len)
+		copy_range(t, &s->range[i], s->bytes + at);
+	return 0;
 }
 
-int rec_snapshot_compare(struct rec_task *t)
+void rec_snapshot_compare(struct rec_task *t)
 {
-	uint64_t total;
-	int r = each_writable(t, compare_range, &total);
+	const struct rec_snapshot *s = t->snapshot;
+	uint64_t at = 0;
 
-	free(t->snapshot);
-	t->snapshot = NULL;
-	return r;
+	for (size_t i = 0; i < s->n; at += s->range[i++].len)
+		compare_range(t, &s->range[i], s->bytes + at);
+	rec_snapshot_free(t);
 }
 
 /* --- checksums --- */

@@ -111,7 +111,7 @@ struct rec_task {
 	uint32_t n_inputs;
 	struct buf input_bytes;
 	bool args_changed;     /* argument registers must be restored at exit */
-	uint8_t *snapshot;     /* memory before a call with unknown effects */
+	struct rec_snapshot *snapshot; /* memory before a call with unknown effects */
 	struct scratch_move *moves; /* buffers moved to scratch memory */
 	uint32_t n_moves;
 	struct fd_info high_fd; /* a descriptor beyond the table */
@@ -276,9 +276,12 @@ bool rec_range_writable(struct rec_task *t, uint64_t addr, uint64_t len);
 int rec_checksum(struct rec_task *t) MUST_CHECK;
 /* Copy of all writable memory before a call of unknown effects; compare afterwards. */
 int rec_snapshot_take(struct rec_task *t) MUST_CHECK;
-int rec_snapshot_compare(struct rec_task *t) MUST_CHECK;
+void rec_snapshot_compare(struct rec_task *t);
+void rec_snapshot_free(struct rec_task *t);
 
 /* --- mapped.c --- */
+/* The same of a file that is not open. */
+int rec_inode_changed(struct rec_task *t, const struct stat *st, uint64_t off, uint64_t len) MUST_CHECK;
 /* False: no process has ever mapped that file. */
 bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino);
 void rec_note_mapped(struct rec *rec, const struct stat *st, const char *path);

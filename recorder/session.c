@@ -163,7 +163,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	buf_done(&t->exec_marks);
 	buf_done(&t->peeked);
 	free(t->inputs);
-	free(t->snapshot);
+	rec_snapshot_free(t);
 	rec_files_unref(t->files);
 	rec_filter_unref(t->filter);
 	eng_task_done(&t->t);
