@@ -69,7 +69,7 @@ struct eng_task {
 /* --- address spaces --- */
 /* New address space of the task (opens /proc/TID/mem). */
 int eng_mm_new(pid_t tid, struct eng_mm **ret) MUST_CHECK;
-/* A copy as fork makes it, for the child tid. */
+/* A copy as fork makes it, for the child tid. One that was killed already has a model, but no memory: reading fails. */
 int eng_mm_fork(const struct eng_mm *mm, pid_t tid, struct eng_mm **ret) MUST_CHECK;
 struct eng_mm *eng_mm_ref(struct eng_mm *mm);
 void eng_mm_unref(struct eng_mm *mm);

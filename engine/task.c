@@ -13,35 +13,57 @@
 
 /* --- address spaces --- */
 
-int eng_mm_new(pid_t tid, struct eng_mm **ret)
+static struct eng_mm *mm_alloc(void)
 {
 	struct eng_mm *mm = calloc(1, sizeof(*mm));
+
+	if (!mm)
+		return NULL;
+	mm->refs = 1;
+	mm->mem_fd = -1;
+	aspace_init(&mm->as);
+	return mm;
+}
+
+static int open_memory(pid_t tid)
+{
 	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd >= 0 ? fd : errno == ENOENT || errno == ESRCH ? ERR_GUEST_GONE : -errno;
+}
+
+int eng_mm_new(pid_t tid, struct eng_mm **ret)
+{
+	struct eng_mm *mm = mm_alloc();
+	int fd;
 
 	if (!mm)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
-	mm->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (mm->mem_fd < 0) {
-		int r = errno == ENOENT ? ERR_GUEST_GONE : -errno;
-
-		free(mm);
-		return r;
+	fd = open_memory(tid);
+	if (fd < 0) {
+		eng_mm_unref(mm);
+		return fd;
 	}
-	mm->refs = 1;
-	aspace_init(&mm->as);
+	mm->mem_fd = fd;
 	*ret = mm;
 	return 0;
 }
 
 int eng_mm_fork(const struct eng_mm *mm, pid_t tid, struct eng_mm **ret)
 {
-	struct eng_mm *copy;
-	int r = eng_mm_new(tid, &copy);
+	struct eng_mm *copy = mm_alloc();
+	int r;
 
-	if (r < 0)
-		return r;
-	r = aspace_copy(&mm->as, &copy->as);
+	if (!copy)
+		return -ENOMEM;
+	r = open_memory(tid);
+	if (r >= 0)
+		copy->mem_fd = r;
+	if (r >= 0 || r == ERR_GUEST_GONE)
+		r = aspace_copy(&mm->as, &copy->as);
 	if (r < 0) {
 		eng_mm_unref(copy);
 		return r;

@@ -298,12 +298,22 @@ static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool sh
 	return r;
 }
 
+/* Length in whole pages, which may be huge ones. */
+static uint64_t mapped_length(uint64_t len, uint32_t flags)
+{
+	unsigned shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+
+	if (!(flags & MAP_HUGETLB) || !(flags & MAP_ANONYMOUS))
+		return ALIGN_UP(len, PAGE);
+	return ALIGN_UP(len, 1ull << (shift ? shift : 21)); /* 2 MiB unless the machine was set up otherwise */
+}
+
 int rec_mapped(struct rec_task *t, uint64_t addr)
 {
 	const uint64_t *a = t->outs.call.args;
 	uint32_t flags = (uint32_t)a[3];
 	bool shared = (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
-	struct mapping m = { .start = addr, .end = addr + ALIGN_UP(a[1], PAGE), .prot = (uint32_t)a[2] & 7 };
+	struct mapping m = { .start = addr, .end = addr + mapped_length(a[1], flags), .prot = (uint32_t)a[2] & 7 };
 	struct effect *e;
 	int r = 0;
 

@@ -106,7 +106,7 @@ static struct rec_task *adopt(struct rec_task *t, pid_t tid, const struct birth 
 	if (b->flags & CLONE_VM)
 		mm = eng_mm_ref(t->t.mm);
 	else if (eng_mm_fork(t->t.mm, tid, &mm) < 0)
-		log_debug("child %d vanished at once", tid);
+		log_debug("no memory of child %d", tid);
 	c = files && mm ? rec_task_new(rec, tid, thread ? t->t.tgid : tid, mm, files, proc) : NULL;
 	if (!c)
 		return NULL;
@@ -116,6 +116,7 @@ static struct rec_task *adopt(struct rec_task *t, pid_t tid, const struct birth 
 			return NULL;
 		proc->affinity = t->proc->affinity;
 		proc->dumpable = t->proc->dumpable;
+		proc->no_new_privs = t->proc->no_new_privs;
 		proc->info.command = t->proc->info.command ? strdup(t->proc->info.command) : NULL;
 		proc->info.exe = t->proc->info.exe ? strdup(t->proc->info.exe) : NULL;
 		c->proc = proc;

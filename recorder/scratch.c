@@ -55,6 +55,29 @@ static uint64_t room(struct rec_task *t)
 	return total <= SCRATCH_MAX ? total : 0;
 }
 
+/* The guest may have unmapped it, or mapped something over it. */
+static bool still_ours(struct rec_task *t, uint64_t start, uint64_t len)
+{
+	const struct mapping *m = aspace_find(&t->t.mm->as, start);
+
+	return m && (m->flags & ASPACE_HERMIT) && m->end - start >= len;
+}
+
+/* Takes a piece that an ended thread has left. */
+static bool take_spare(struct rec_task *t)
+{
+	struct eng_mm *mm = t->t.mm;
+
+	while (mm->n_spare) {
+		t->scratch = mm->spare[--mm->n_spare];
+		t->scratch_len = REC_SCRATCH_DEFAULT;
+		if (still_ours(t, t->scratch, t->scratch_len))
+			return true;
+	}
+	t->scratch_len = 0;
+	return false;
+}
+
 static int ensure(struct rec_task *t, uint64_t size)
 {
 	const uint64_t args[6] = { 0, MAX(ALIGN_UP(size, 4096ull), REC_SCRATCH_DEFAULT), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -63,13 +86,10 @@ static int ensure(struct rec_task *t, uint64_t size)
 	int64_t result;
 	int r;
 
-	if (t->scratch_len >= size)
+	if (t->scratch_len && !still_ours(t, t->scratch, t->scratch_len))
+		t->scratch_len = 0;
+	if (t->scratch_len >= size || (!t->scratch_len && args[1] == REC_SCRATCH_DEFAULT && take_spare(t)))
 		return 1;
-	if (!t->scratch_len && t->t.mm->n_spare && args[1] == REC_SCRATCH_DEFAULT) {
-		t->scratch = t->t.mm->spare[--t->t.mm->n_spare];
-		t->scratch_len = REC_SCRATCH_DEFAULT;
-		return 1;
-	}
 	r = eng_remote_at_entry(&t->t, SYS_mmap, args, &result);
 	if (r < 0 || result < 0)
 		return r < 0 ? r : 0;

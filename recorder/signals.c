@@ -110,7 +110,7 @@ static void frame_effect(struct rec_task *t, const struct user_regs_struct *hand
 	if (eng_read(&t->t, handler->rsp + 24, alt, sizeof(alt)) >= 0 && handler->rsp - alt[0] < alt[2] && old_rsp - alt[0] >= alt[2])
 		top = alt[0] + alt[2];
 	if (top < handler->rsp || top - handler->rsp > (1u << 20))
-		top = handler->rsp + 8192;
+		top = handler->rsp + ENG_XSTATE_MAX + 4096;
 	fx_memory(&t->rec->fx, &t->t, EFFECT_MEM, handler->rsp, top - handler->rsp);
 }
 
