@@ -36,7 +36,7 @@ enum sys_flags {
 	SYS_F_MEM = 1 << 8,    /* changes the address space */
 	SYS_F_TIME = 1 << 9,
 	SYS_F_IPC = 1 << 10,
-	SYS_F_WRITES = 1 << 11, /* sends bytes of arg 1 (buf or iov) to the descriptor in arg 0 */
+	SYS_F_WRITES = 1 << 11, /* sends bytes of arg 1 (buf, iov or msghdr) to the descriptor in arg 0 */
 	SYS_F_FILEMOD = 1 << 12, /* changes content or size of a file that could be mapped (write, pwrite, ftruncate, fallocate, copy_file_range...) */
 	SYS_F_VARIES = 1 << 13, /* arguments depend on a command (ioctl, fcntl, prctl, futex, ...): syscall.c resolves them */
 	SYS_F_SCHED = 1 << 14,  /* sched_yield and the like: a good moment to switch */
