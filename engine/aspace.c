@@ -152,24 +152,42 @@ int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot
 	return 0;
 }
 
+/* What lies in [from, from + len), at the place where it goes. */
+static int collect(const struct aspace *a, uint64_t from, uint64_t len, uint64_t to, struct aspace *ret)
+{
+	int r = 0;
+
+	for (size_t i = lower(a, from); i < a->n && a->m[i].start < from + len && r >= 0; i++) {
+		struct mapping m = a->m[i];
+		uint64_t start = MAX(m.start, from), end = MIN(m.end, from + len);
+
+		m.offset += start - m.start;
+		m.start = start - from + to;
+		m.end = end - from + to;
+		r = aspace_map(ret, &m);
+	}
+	return r;
+}
+
 int aspace_remap(struct aspace *a, uint64_t old, uint64_t old_len, uint64_t new_addr, uint64_t new_len, bool keep_old)
 {
-	const struct mapping *at = aspace_find(a, old);
-	struct mapping m;
+	struct aspace pieces;
 	int r;
 
-	if (!at)
+	if (!aspace_find(a, old))
 		return -EFAULT;
-	m = *at;
-	m.offset += old - m.start;
-	m.start = new_addr;
-	m.end = new_addr + new_len;
-	if (!keep_old) {
+	aspace_init(&pieces);
+	r = collect(a, old, old_len ? MIN(old_len, new_len) : 1, new_addr, &pieces);
+	if (r >= 0 && new_len > old_len)
+		pieces.m[pieces.n - 1].end = new_addr + new_len;
+	if (r >= 0 && !keep_old)
 		r = aspace_unmap(a, old, old + old_len);
-		if (r < 0)
-			return r;
-	}
-	return aspace_map(a, &m);
+	if (r >= 0)
+		r = aspace_unmap(a, new_addr, new_addr + new_len);
+	for (size_t i = 0; i < pieces.n && r >= 0; i++)
+		r = aspace_map(a, &pieces.m[i]);
+	aspace_done(&pieces);
+	return r;
 }
 
 const struct mapping *aspace_find(const struct aspace *a, uint64_t addr)

@@ -37,7 +37,7 @@ void aspace_clear(struct aspace *a);
 int aspace_map(struct aspace *a, const struct mapping *m) MUST_CHECK;
 int aspace_unmap(struct aspace *a, uint64_t start, uint64_t end) MUST_CHECK;
 int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot) MUST_CHECK;
-/* As mremap: old range vanishes (keep false) and its attributes appear at the new place, grown or shrunk. */
+/* As mremap: what is in the old range vanishes there (keep false) and appears at the new place, grown or shrunk at its end. */
 int aspace_remap(struct aspace *a, uint64_t old, uint64_t old_len, uint64_t new_addr, uint64_t new_len, bool keep_old) MUST_CHECK;
 /* The mapping that holds addr, or NULL. A GROWSDOWN mapping also holds what lies below it when nothing else does and `grow` is given. */
 const struct mapping *aspace_find(const struct aspace *a, uint64_t addr);

@@ -96,6 +96,33 @@ START_TEST(remap_moves_and_keeps)
 }
 END_TEST
 
+/* Kernels from 6.17 on move several mappings at once; older ones shrink over several. */
+START_TEST(remap_takes_all)
+{
+	const struct mapping parts[] = {
+		{ .start = 0x10000, .end = 0x12000, .prot = PROT_READ, .ino = 1 },
+		{ .start = 0x12000, .end = 0x13000, .prot = PROT_WRITE, .ino = 2, .offset = 0x5000 },
+		{ .start = 0x14000, .end = 0x18000, .prot = PROT_READ, .ino = 3 },
+	};
+	struct aspace a;
+
+	aspace_init(&a);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		ck_assert_int_eq(aspace_map(&a, &parts[i]), 0);
+	ck_assert_int_eq(aspace_remap(&a, 0x11000, 0x4000, 0x41000, 0x4000, false), 0);
+	ck_assert_uint_eq(aspace_find(&a, 0x41000)->offset, 0x1000);
+	ck_assert_uint_eq(aspace_find(&a, 0x42000)->prot, PROT_WRITE);
+	ck_assert_uint_eq(aspace_find(&a, 0x42000)->offset, 0x5000);
+	ck_assert_ptr_null(aspace_find(&a, 0x43000));
+	ck_assert_uint_eq(aspace_find(&a, 0x44000)->end, 0x45000);
+	ck_assert_uint_eq(aspace_find(&a, 0x15000)->offset, 0x1000);
+	ck_assert_int_eq(aspace_remap(&a, 0x41000, 0x4000, 0x41000, 0x2000, false), 0);
+	ck_assert_uint_eq(aspace_find(&a, 0x42000)->ino, 2);
+	ck_assert_ptr_null(aspace_find(&a, 0x44000));
+	aspace_done(&a);
+}
+END_TEST
+
 START_TEST(walk_and_copy)
 {
 	const struct mapping m = { .start = 0x10000, .end = 0x11000 };
@@ -137,4 +164,4 @@ START_TEST(the_kernel_agrees)
 }
 END_TEST
 
-TEST_MAIN("aspace", random_operations, remap_moves_and_keeps, walk_and_copy, the_kernel_agrees)
+TEST_MAIN("aspace", random_operations, remap_moves_and_keeps, remap_takes_all, walk_and_copy, the_kernel_agrees)
