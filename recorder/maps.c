@@ -422,6 +422,35 @@ int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
 	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, off, len);
 }
 
+void rec_shared_content(struct rec_task *t)
+{
+	const struct aspace *as = &t->t.mm->as;
+
+	for (size_t i = 0; i < as->n; i++) {
+		const struct mapping *m = &as->m[i];
+		struct effect *e;
+
+		if (!m->object || !(m->prot & PROT_WRITE))
+			continue;
+		e = fx_add(&t->rec->fx, EFFECT_ZERO);
+		e->addr = m->start;
+		e->len = m->end - m->start;
+		nonzero_content(t, m->start, m->end - m->start);
+	}
+}
+
+bool rec_memory_private(const struct rec_task *t)
+{
+	const struct aspace *as = &t->t.mm->as;
+
+	if (t->t.mm->refs > 1)
+		return false;
+	for (size_t i = 0; i < as->n; i++)
+		if (as->m[i].flags & ASPACE_SHARED)
+			return false;
+	return true;
+}
+
 /* --- questions about ranges --- */
 
 static bool range_has(struct rec_task *t, uint64_t addr, uint64_t len, uint32_t prot, uint32_t flags, bool all)

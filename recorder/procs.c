@@ -436,15 +436,10 @@ static void set_command(struct rec_process *p, const char *argv, size_t n)
 	CLEANUP(buf_done) struct buf b;
 
 	buf_init(&b);
-	for (size_t i = 0; i < n; i += strnlen(argv + i, n - i) + 1) {
-		char word[ARGV_SHOWN_MAX + 1];
-		size_t len = strnlen(argv + i, n - i);
-
-		memcpy(word, argv + i, len);
-		word[len] = '\0';
+	for (size_t i = 0; i < n; i += strlen(argv + i) + 1) { /* ends with a NUL: read_argv() */
 		if (i)
 			buf_put_u8(&b, ' ');
-		buf_put_shell_quoted(&b, word);
+		buf_put_shell_quoted(&b, argv + i);
 	}
 	free(p->info.command);
 	p->info.command = strdup(buf_cstr(&b));
@@ -511,13 +506,15 @@ static int exec_image(struct rec_task *t, struct image *im, struct user_regs_str
 
 int rec_exec_finish(struct rec_task *t)
 {
-	char argv[ARGV_SHOWN_MAX];
+	CLEANUP(freep) char *argv = malloc(ARGV_SHOWN_MAX); /* hermit may run on a small stack */
 	struct image im = { .t = t };
 	struct user_regs_struct *r;
 	struct rlimit stack = { 0 };
 	struct event ev;
 	int rc;
 
+	if (!argv)
+		return -ENOMEM;
 	t->execed = t->in_call = t->entered = false;
 	free(t->proc->info.exe);
 	t->proc->info.exe = proc_link(t->t.tid, "exe");
@@ -624,9 +621,12 @@ int rec_exiting(struct rec_task *t)
 		return r;
 	t->exit_status = (int)status;
 	t->exit_known = true;
+	t->cut_short |= t->ran;
 	r = rec_park(t); /* killed inside a call: it got as far as its entry */
 	if (r < 0)
 		return r;
+	if (t->cut_short)
+		rec_shared_content(t);
 	exit_effects(t);
 	t->state = REC_DYING;
 	r = eng_resume(&t->t, ENG_RUN, 0);

@@ -95,6 +95,7 @@ struct rec_task {
 	enum eng_resume next_how;
 	int next_signo;
 	bool ran; /* has run user code since its last event was logged */
+	bool cut_short; /* killed in the middle of such a run */
 
 	/* the call it is in */
 	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
@@ -270,6 +271,10 @@ int rec_shm_attached(struct rec_task *t, uint64_t addr) MUST_CHECK;
 int rec_map_image(struct rec_task *t, const struct maps_line *line) MUST_CHECK;
 /* The call changed [off, off+len) of the file behind fd: notes what mappings of it show now. */
 int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len) MUST_CHECK;
+/* What shared objects hold now, for a thread that dies in the middle of a run that replay cannot repeat. */
+void rec_shared_content(struct rec_task *t);
+/* Nobody else sees what t does to memory: no other threads, nothing shared. */
+bool rec_memory_private(const struct rec_task *t);
 bool rec_range_shared(struct rec_task *t, uint64_t addr, uint64_t len);
 bool rec_range_writable(struct rec_task *t, uint64_t addr, uint64_t len);
 /* Hash of the writable private memory of t's address space. */

@@ -25,7 +25,7 @@
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
 
 /* Signals that reached hermit itself; the only file-scope state, written by the handler. */
-static volatile sig_atomic_t got_signal, got_from_terminal;
+static volatile sig_atomic_t got_signal, got_from_terminal, got_sender;
 
 static void on_signal(int signo, siginfo_t *si, void *ctx)
 {
@@ -34,6 +34,7 @@ static void on_signal(int signo, siginfo_t *si, void *ctx)
 		return; /* the tick: its work is to interrupt waits */
 	got_signal = signo;
 	got_from_terminal = si->si_code == SI_KERNEL;
+	got_sender = si->si_pid;
 }
 
 /* --- events --- */
@@ -242,24 +243,36 @@ void rec_kill_all(struct rec *rec)
 	}
 }
 
-/* First signal: to the guest (a terminal has sent it already). Second one: the end. */
+/* To the first process, or to any when it has ended. */
+static void forward(struct rec *rec, int signo)
+{
+	struct rec_task *t = rec_task_find(rec, rec->first_pid);
+
+	t = t ? t : rec->tasks;
+	if (t)
+		kill(t->t.tgid, signo);
+}
+
+static bool asks_to_end(int signo)
+{
+	return signo == SIGINT || signo == SIGTERM || signo == SIGQUIT;
+}
+
+/* A signal to hermit is meant for the guest. One from the terminal or from a guest to its whole group has reached the guest already. The second one
+ * that asks to end ends the recording. */
 static int take_signal(struct rec *rec)
 {
 	int signo = got_signal;
-	bool from_terminal = got_from_terminal;
+	bool seen_by_guest = got_from_terminal || rec_task_find(rec, got_sender);
 
 	if (!signo)
 		return 0;
 	got_signal = 0;
-	if (from_terminal)
+	if (seen_by_guest)
 		return 0;
-	if (!rec->forwarded) {
-		rec->forwarded = true;
-		for (struct rec_task *t = rec->tasks; t; t = t->next)
-			if (t->proc->info.parent == 0 || !rec_task_find(rec, rec->first_pid)) {
-				kill(t->t.tgid, signo);
-				break;
-			}
+	if (!asks_to_end(signo) || !rec->forwarded) {
+		rec->forwarded = rec->forwarded || asks_to_end(signo);
+		forward(rec, signo);
 		return 0;
 	}
 	rec->end_signo = signo;
@@ -288,11 +301,11 @@ static int tick(struct rec *rec)
 }
 
 struct saved_signals {
-	struct sigaction old[5];
+	struct sigaction old[7];
 	sigset_t mask;
 };
 
-static const int taken_signals[] = { SIGALRM, SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static const int taken_signals[] = { SIGALRM, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
 static void signals_take(struct saved_signals *s)
 {
@@ -387,6 +400,21 @@ static int first_exec(struct rec *rec, struct rec_task *t, struct errinfo *ei)
 	return errinfo_set_r(ei, r, "start %s", rec->opt->program);
 }
 
+/* Every guest process costs a descriptor (its memory), and the journals may be larger than the guest's files. The guest's own limits stay: it was
+ * forked already. */
+static void raise_own_limits(void)
+{
+	static const int which[] = { RLIMIT_NOFILE, RLIMIT_FSIZE };
+	struct rlimit rl;
+
+	for (size_t i = 0; i < ARRAY_SIZE(which); i++)
+		if (getrlimit(which[i], &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+			rl.rlim_cur = rl.rlim_max;
+			setrlimit(which[i], &rl);
+		}
+	signal(SIGXFSZ, SIG_IGN); /* a hard limit is an error of write() */
+}
+
 static int start_guest(struct rec *rec, struct errinfo *ei)
 {
 	const struct rec_options *o = rec->opt;
@@ -406,6 +434,7 @@ static int start_guest(struct rec *rec, struct errinfo *ei)
 		return r;
 	}
 	rec->first_pid = tid;
+	raise_own_limits();
 	/* Not before: until its exec the guest would hold the lock that says that a recorder is alive. */
 	r = store_writer_new(rec->store, &rec->manifest, &rec->writer, ei);
 	if (r < 0) {
@@ -428,17 +457,6 @@ static void stat_stdio(struct rec *rec)
 	for (int i = 0; i < 3; i++)
 		if (fstat(fds[i], &st) == 0)
 			rec->stdio[i] = (struct stat_id){ st.st_dev, st.st_ino };
-}
-
-/* Every guest process costs a descriptor (its memory). The guest's own limit is set before: it was forked already. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
-		rl.rlim_cur = rl.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
 }
 
 static int rec_init(struct rec *rec, struct store *s, const struct rec_options *opt, struct errinfo *ei)
@@ -562,7 +580,6 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 		rec_done(&rec);
 		return r;
 	}
-	raise_descriptor_limit();
 	got_signal = 0;
 	signals_take(&signals);
 	eng_traps_join(&rec.traps, rec.cpuid_faulting);
@@ -571,11 +588,14 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 		rec_kill_all(&rec);
 	eng_traps_leave(&rec.traps);
 	signals_give_back(&signals);
+	while (rec.tasks) /* their descriptors may be what the commit lacks */
+		rec_task_remove(&rec, rec.tasks);
 	if (r == ERR_TIMEOUT) {
 		r = errinfo_set(ei, discard(&rec, r), "recording timed out after %g seconds", (double)opt->timeout_ns / 1e9);
 	} else {
 		if (r < 0 && !rec.reason[0])
-			snprintf(rec.reason, sizeof(rec.reason), "recorder failed: %s", err_str(r));
+			snprintf(rec.reason, sizeof(rec.reason), "recorder failed: %s%s", err_str(r),
+				 r == -EMFILE ? " (each process of the guest takes one: raise ulimit -n)" : "");
 		r = commit(&rec, ret, ei);
 	}
 	rec_done(&rec);

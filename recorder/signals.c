@@ -228,6 +228,7 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 
 	if (eng_regs(&t->t, &r) < 0)
 		return ERR_GUEST_GONE;
+	t->cut_short = t->ran && (flags & EVENT_F_ASYNC);
 	signal_event(t, &ev, si, flags | EVENT_F_FATAL);
 	if (!(flags & EVENT_F_ASYNC))
 		ev.regs_hash = eng_regs_hash(r);

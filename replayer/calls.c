@@ -139,7 +139,7 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 	t->entry = *r;
 	t->sysno = c.nr;
 	memcpy(t->args, c.args, sizeof(t->args));
-	return s->opt.check && ev->kind != EVENT_SIGNAL ? rep_check_inputs(s, t, ev, ei) : 0;
+	return ev->kind != EVENT_SIGNAL ? rep_check_inputs(s, t, ev, ei) : 0;
 }
 
 /* --- the outcome --- */

@@ -3,6 +3,7 @@
 #include "replayer/rep_priv.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void pin(struct rep_session *s)
 }
 
 /* Blobs and shared objects are descriptors of ours. */
-static void raise_descriptor_limit(void)
+static void raise_own_limits(void)
 {
 	struct rlimit rl;
 
@@ -47,6 +48,7 @@ static void raise_descriptor_limit(void)
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
+	signal(SIGXFSZ, SIG_IGN); /* recorded output beyond a limit of ours is an error, not a death */
 	if (getrlimit(RLIMIT_STACK, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_STACK, &rl); /* recorded stacks may be larger than ours */
@@ -82,7 +84,7 @@ int rep_session_new(struct store_reader *r, const struct rep_options *opt, struc
 	rc = rep_check_machine(s, ei);
 	if (rc >= 0) {
 		pin(s);
-		raise_descriptor_limit();
+		raise_own_limits();
 		rc = make_template(s, ei);
 		if (rc >= 0)
 			eng_traps_join(&s->traps, s->cpuid_faulting);
