@@ -79,6 +79,8 @@ void eng_task_init(struct eng_task *t, pid_t tid, pid_t tgid, struct eng_mm *mm)
 void eng_task_done(struct eng_task *t);
 /* Resumes a stopped task, first writing back changed registers. signo 0 = none. */
 int eng_resume(struct eng_task *t, enum eng_resume how, int signo) MUST_CHECK;
+/* Asks a running task to stop (PTRACE_INTERRUPT): it reports a TRAP stop, after any other stop that was on its way. */
+int eng_interrupt(struct eng_task *t) MUST_CHECK;
 /* PTRACE_GETEVENTMSG. */
 int eng_message(struct eng_task *t, unsigned long *ret) MUST_CHECK;
 int eng_siginfo(struct eng_task *t, siginfo_t *ret) MUST_CHECK;
@@ -155,7 +157,7 @@ int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei) MU
 /* Forks an empty process for replay: shares our descriptors, nothing mapped but one gate page at ENG_STUB_GATE, every call trapped;
  * stopped, ready for eng_remote. */
 #define ENG_STUB_GATE 0x6fff0000ULL
-int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
+int eng_spawn_stub(bool trap_cpuid, pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
 /* Options for PTRACE_SEIZE that spawn uses (children are traced, killed with us). */
 long eng_seize_options(void);
 

@@ -229,7 +229,7 @@ static void leave_rseq(void)
 		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, AREA, UNREGISTER, GLIBC_SIGNATURE);
 }
 
-NORETURN static void stub_child(struct handshake *h, pid_t parent, const struct filter *f)
+NORETURN static void stub_child(struct handshake *h, pid_t parent, bool trap_cpuid, const struct filter *f)
 {
 	static const uint8_t code[] = { 0x0f, 0x05, 0xeb, 0xfc }; /* 1: syscall; jmp 1b */
 	struct rlimit core = { 0 };
@@ -247,7 +247,8 @@ NORETURN static void stub_child(struct handshake *h, pid_t parent, const struct 
 	await_parent(h, parent);
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
 		child_fail(h, "trap rdtsc", errno);
-	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0); /* where there is no faulting, the guest sees this CPU */
+	if (trap_cpuid && syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0) < 0)
+		child_fail(h, "trap cpuid", errno);
 	r = filter_install(f);
 	if (r < 0)
 		child_fail(h, "install the seccomp filter", -r);
@@ -298,7 +299,7 @@ out:
 	return r;
 }
 
-int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei)
+int eng_spawn_stub(bool trap_cpuid, pid_t *ret_tid, struct errinfo *ei)
 {
 	struct handshake *h;
 	pid_t parent = getpid(), pid;
@@ -312,7 +313,7 @@ int eng_spawn_stub(pid_t *ret_tid, struct errinfo *ei)
 		return errinfo_set_r(ei, -ENOMEM, "start a replay process");
 	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0)
-		stub_child(h, parent, &f);
+		stub_child(h, parent, trap_cpuid, &f);
 	if (pid < 0) {
 		r = errinfo_set_r(ei, -errno, "fork a replay process");
 		goto out;

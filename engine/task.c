@@ -127,6 +127,11 @@ int eng_resume(struct eng_task *t, enum eng_resume how, int signo)
 	return 0;
 }
 
+int eng_interrupt(struct eng_task *t)
+{
+	return ptrace_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
 int eng_message(struct eng_task *t, unsigned long *ret)
 {
 	return ptrace_call(PTRACE_GETEVENTMSG, t->tid, NULL, ret);

@@ -393,7 +393,7 @@ int rec_call_exit(struct rec_task *t)
 		return 0;
 	}
 	if (result == -EINTR && (t->outs.res.row->flags & SYS_F_BLOCK)) {
-		rc = rec_interrupted_by_nothing(t);
+		rc = t->interrupting ? 1 : rec_interrupted_by_nothing(t);
 		if (rc)
 			return rc < 0 ? rc : make_again(t);
 	}

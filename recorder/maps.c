@@ -372,6 +372,8 @@ static void changed_in(struct rec_task *owner, struct rec_task *writer, const st
 
 	if (lo >= hi)
 		return;
+	if (owner->ran && owner != writer && !(m->flags & ASPACE_SHARED))
+		rec_warn(writer->rec, "a file was written that process %d had mapped privately while it computed: replay may diverge", owner->t.tgid);
 	fx_memory(&writer->rec->fx, &owner->t, EFFECT_MEM, m->start + (lo - m->offset), hi - lo);
 	for (uint32_t i = from; i < writer->rec->fx.n; i++)
 		writer->rec->fx.e[i].thread = owner->num;
@@ -439,6 +441,15 @@ void rec_shared_content(struct rec_task *t)
 	}
 }
 
+static bool written_by_anybody(const struct rec *rec, uint64_t object)
+{
+	for (const struct rec_task *t = rec->tasks; t; t = t->next)
+		for (size_t i = 0; t->t.mm && i < t->t.mm->as.n; i++)
+			if (t->t.mm->as.m[i].object == object && (t->t.mm->as.m[i].prot & PROT_WRITE))
+				return true;
+	return false;
+}
+
 bool rec_memory_private(const struct rec_task *t)
 {
 	const struct aspace *as = &t->t.mm->as;
@@ -446,7 +457,7 @@ bool rec_memory_private(const struct rec_task *t)
 	if (t->t.mm->refs > 1)
 		return false;
 	for (size_t i = 0; i < as->n; i++)
-		if (as->m[i].flags & ASPACE_SHARED)
+		if ((as->m[i].flags & ASPACE_SHARED) && written_by_anybody(t->rec, as->m[i].object))
 			return false;
 	return true;
 }

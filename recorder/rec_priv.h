@@ -95,6 +95,7 @@ struct rec_task {
 	enum eng_resume next_how;
 	int next_signo;
 	bool ran; /* has run user code since its last event was logged */
+	bool interrupting; /* a TRAP stop that we asked for is to come */
 	bool cut_short; /* killed in the middle of such a run */
 
 	/* the call it is in */

@@ -1,6 +1,8 @@
 /* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it gives way.
  *
  * Nobody else gets the CPU between a task's run in user mode and the event that ends that run (t->ran): replay runs it right before that event.
+ * Except where nobody could see the difference: a process whose memory is all its own may be interrupted in its run, so that the others go on
+ * (preempt()).
  *
  * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has stopped: guests must not be
  * touched while one of them runs. */
@@ -133,6 +135,16 @@ static bool ends_threads(const struct rec_task *t)
 	return t->proc->live > 1 && t->in_call && (t->outs.call.nr == SYS_execve || t->outs.call.nr == SYS_execveat);
 }
 
+/* The stop arrives like any other. */
+static int preempt(struct rec *rec, struct rec_task *t)
+{
+	if (t->interrupting)
+		return 0;
+	log_trace("thread %u computes: interrupted", t->num);
+	t->interrupting = rec->give_way = true;
+	return eng_interrupt(&t->t);
+}
+
 /* The running task was interrupted by our tick: is it asleep in a call that we thought would not block? */
 static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
 {
@@ -146,7 +158,9 @@ static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
 		if (state == 'S' || state == 'D')
 			return block(t);
 	}
-	return ERR_INTERRUPTED;
+	if (!t->in_call && others_runnable(rec, t) && rec_memory_private(t))
+		r = preempt(rec, t);
+	return r < 0 ? r : ERR_INTERRUPTED;
 }
 
 /* Waits until t (RUNNING) has stopped or is found asleep. */
@@ -205,13 +219,20 @@ static struct rec_task *pick(struct rec *rec)
 	return NULL;
 }
 
+static bool stays(struct rec *rec, const struct rec_task *t, uint64_t now)
+{
+	if (!rec->give_way && now - rec->slice_start < SLICE_NS)
+		return true;
+	return t->ran && !rec_memory_private(t);
+}
+
 static struct rec_task *choose(struct rec *rec, uint64_t now)
 {
 	struct rec_task *t = rec->cur;
 
 	if (t && t->state == REC_STOPPED)
 		return t;
-	if (t && t->state == REC_READY && (t->ran || (!rec->give_way && now - rec->slice_start < SLICE_NS)))
+	if (t && t->state == REC_READY && stays(rec, t, now))
 		return t;
 	if (drain(rec) < 0)
 		return t && runnable(t) ? t : NULL;

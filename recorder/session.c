@@ -208,7 +208,8 @@ int rec_handle_stop(struct rec_task *t)
 		return rec_exiting(t);
 	case ENG_STOP_GONE:
 		return rec_gone(t);
-	default: /* TRAP: a new task, or the end of a group-stop */
+	default: /* TRAP: a new task, the end of a group-stop, or asked for by preempt() */
+		t->interrupting = false;
 		rec_ready(t, t->in_call ? ENG_TO_EXIT : ENG_RUN, 0);
 		return 0;
 	}
