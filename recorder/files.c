@@ -353,6 +353,37 @@ static bool moves_inside(uint32_t nr)
 	return nr == SYS_sendfile || nr == SYS_copy_file_range || nr == SYS_splice || nr == SYS_tee;
 }
 
+/* Replay gives output as one stream, in the order in which it was written. In a file it may lie otherwise. */
+static void check_output_order(struct rec_task *t, int64_t result)
+{
+	const uint64_t *a = t->outs.call.args;
+	int fd = (int)a[0];
+
+	switch (t->outs.call.nr) {
+	case SYS_lseek:
+		if (a[2] != SEEK_SET)
+			return;
+		break;
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		break;
+	case SYS_open:
+	case SYS_openat:
+	case SYS_creat:
+		fd = (int)result;
+		if (t->outs.call.nr != SYS_creat && (a[t->outs.call.nr == SYS_openat ? 2 : 1] & (O_APPEND | O_ACCMODE)) != O_WRONLY)
+			return;
+		break;
+	default:
+		return;
+	}
+	if (rec_fd(t, fd)->cls == FD_REGULAR && rec_echo(t, fd))
+		rec_warn(t->rec, "the guest writes its output file not only from start to end: replay prints what was written in the order of writing");
+}
+
 int rec_files_after(struct rec_task *t, int64_t result)
 {
 	uint32_t flags = t->outs.res.row->flags;
@@ -369,6 +400,7 @@ int rec_files_after(struct rec_task *t, int64_t result)
 		t->call_flags |= rec_echo(t, (int)t->outs.call.args[0]);
 	if (r < 0 || result < 0)
 		return r;
+	check_output_order(t, result);
 	if (opens(nr))
 		return opened(t, result);
 	return flags & SYS_F_FILEMOD ? file_written(t, result) : 0;
