@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -164,12 +165,27 @@ static bool sets_registers(const struct event *ev)
 	return false;
 }
 
+/* The one resource limit that user code meets without a call. */
+static void follow_limit(struct rep_task *t, const struct event *ev)
+{
+	const uint64_t *a = t->args;
+	uint64_t addr = 0, limit;
+
+	if (t->sysno == SYS_setrlimit && a[0] == RLIMIT_STACK)
+		addr = a[1];
+	else if (t->sysno == SYS_prlimit64 && (int)a[0] == 0 && a[1] == RLIMIT_STACK)
+		addr = a[2];
+	if (addr && ev->result == 0 && eng_read(&t->t, addr, &limit, sizeof(limit)) >= 0)
+		rep_stack_limit(t, limit);
+}
+
 static int outcome(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	int r = rep_output(s, t, ev);
 
 	if (r >= 0 && (ev->flags & EVENT_F_REEXEC))
 		r = rep_reexec(s, t, ev, ei);
+	follow_limit(t, ev);
 	if (r >= 0)
 		r = rep_apply(s, t, ev, ei);
 	if (r < 0)

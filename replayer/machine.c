@@ -92,8 +92,8 @@ int rep_check_machine(struct rep_session *s, struct errinfo *ei)
 {
 	int r;
 
-	s->recorded_faulting = json_is_true(json_object_get(s->manifest->cpu, "cpuid_faulting"));
-	s->cpuid_faulting = eng_traps_have_cpuid();
+	/* Where it was not trapped the program saw the CPU itself: so it must here. */
+	s->cpuid_faulting = json_is_true(json_object_get(s->manifest->cpu, "cpuid_faulting")) && eng_traps_have_cpuid();
 	r = check_features(s, ei);
 	return r < 0 ? r : check_blobs(s, ei);
 }

@@ -194,11 +194,20 @@ void rep_kill_all(struct rep_session *s)
 
 /* --- exec --- */
 
+void rep_stack_limit(struct rep_task *t, uint64_t limit)
+{
+	struct rlimit rl;
+
+	if (prlimit(t->t.tid, RLIMIT_STACK, NULL, &rl) < 0)
+		return;
+	rl.rlim_cur = MIN(limit, rl.rlim_max);
+	if (prlimit(t->t.tid, RLIMIT_STACK, &rl, NULL) < 0)
+		log_debug("stack limit of the replayed process not set");
+}
+
 int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
 {
 	struct rep_task *old = rep_task(s, ev->thread), *t;
-	const struct rlimit stack = { ev->args[0] ? ev->args[0] : 8u << 20, RLIM_INFINITY };
-	struct rlimit have;
 	int r;
 
 	if (old && !old->in_call) { /* a call that became exec while nobody else ran */
@@ -217,12 +226,7 @@ int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
 	r = rep_new_process(s, ev->thread, &t, ei);
 	if (r < 0)
 		return r;
-	/* How far its stack grows is part of the recording. */
-	if (prlimit(t->t.tid, RLIMIT_STACK, NULL, &have) == 0) {
-		have.rlim_cur = MIN(stack.rlim_cur, have.rlim_max);
-		if (prlimit(t->t.tid, RLIMIT_STACK, &have, NULL) < 0)
-			log_debug("stack limit of the replayed process not set");
-	}
+	rep_stack_limit(t, ev->args[0] ? ev->args[0] : 8u << 20);
 	return rep_apply(s, t, ev, ei);
 }
 

@@ -51,8 +51,7 @@ struct rep_session {
 	uint64_t blob_clock;
 	uint64_t event;          /* last event replayed */
 	uint64_t total;
-	bool cpuid_faulting;     /* here */
-	bool recorded_faulting;
+	bool cpuid_faulting;     /* cpuid was trapped when it was recorded, and can be here */
 	bool ended, truncated, output_closed;
 	int first_status;
 	struct rep_past {        /* ring of the last events, for reports */
@@ -70,6 +69,8 @@ void rep_task_free(struct rep_session *s, struct rep_task *t);
 int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+/* How far its stack may grow: user code meets the end of it. */
+void rep_stack_limit(struct rep_task *t, uint64_t limit);
 void rep_kill_all(struct rep_session *s);
 
 /* --- effects.c --- */

@@ -57,7 +57,7 @@ static void raise_own_limits(void)
 
 static int make_template(struct rep_session *s, struct errinfo *ei)
 {
-	int r = eng_spawn_stub(&s->template, ei);
+	int r = eng_spawn_stub(s->cpuid_faulting, &s->template, ei);
 
 	if (r < 0)
 		return r;
