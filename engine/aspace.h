@@ -13,7 +13,6 @@ enum aspace_flags {
 	ASPACE_GROWSDOWN = 1 << 2,
 	ASPACE_VDSO = 1 << 3,      /* vdso, vvar: hidden from the guest */
 	ASPACE_HERMIT = 1 << 4,    /* ours: scratch memory, gate */
-	ASPACE_FD_WRITABLE = 1 << 5, /* the descriptor it was mapped from could write */
 };
 
 struct mapping {

@@ -23,7 +23,6 @@ enum eng_stop_kind {
 	ENG_STOP_SIGNAL,    /* signal-delivery-stop: .signo */
 	ENG_STOP_GROUP,     /* group-stop by .signo (SIGSTOP, ...) */
 	ENG_STOP_TRAP,      /* PTRACE_EVENT_STOP that is no group-stop: first stop of a new task, end of a group-stop */
-	ENG_STOP_STEP,      /* single-step or handler entry */
 	ENG_STOP_BIRTH,     /* fork, vfork or clone event: .message = new tid */
 	ENG_STOP_VFORK_DONE,
 	ENG_STOP_EXEC,      /* .message = former tid */
@@ -51,7 +50,7 @@ struct eng_mm {
 	int mem_fd;          /* /proc/PID/mem */
 	struct aspace as;
 	uint64_t gate;       /* address of a `syscall` instruction usable for remote calls, 0 = none */
-	uint64_t brk_start, brk; /* heap, 0 = not known yet */
+	uint64_t brk;        /* end of the heap, 0 = not known yet */
 	uint64_t spare[16];  /* scratch areas of threads that have ended */
 	unsigned n_spare;
 };
@@ -150,7 +149,6 @@ struct eng_spawn {
 	char *const *argv, *const *envp;
 	const char *workdir; /* NULL = same */
 	int fds[3];
-	int cpu;             /* CPU to run on */
 };
 /* Forks, seizes, and lets the child run up to the SECCOMP stop of its execve (rdtsc traps from then on). */
 int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
@@ -158,8 +156,6 @@ int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei) MU
  * stopped, ready for eng_remote. */
 #define ENG_STUB_GATE 0x6fff0000ULL
 int eng_spawn_stub(bool trap_cpuid, pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
-/* Options for PTRACE_SEIZE that spawn uses (children are traced, killed with us). */
-long eng_seize_options(void);
 
 /* --- CPU --- */
 /* Pins the calling thread; *ret_old (may be NULL) gets the mask before (cpu_set_t of 1024 bits). cpu -1 = where it runs now. Returns the CPU. */

@@ -22,7 +22,8 @@
 #include "base/os.h"
 #include "engine/ptrace_priv.h"
 
-long eng_seize_options(void)
+/* Children are traced and die with us. */
+static long seize_options(void)
 {
 	return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
 	       PTRACE_O_TRACEEXIT | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
@@ -119,7 +120,7 @@ NORETURN static void guest_child(struct handshake *h, pid_t parent, const struct
 
 static int seize(pid_t tid)
 {
-	return ptrace_call(PTRACE_SEIZE, tid, NULL, (void *)eng_seize_options());
+	return ptrace_call(PTRACE_SEIZE, tid, NULL, (void *)seize_options());
 }
 
 static struct handshake *handshake_new(void)

@@ -69,7 +69,6 @@ int eng_mm_fork(const struct eng_mm *mm, pid_t tid, struct eng_mm **ret)
 		return r;
 	}
 	copy->gate = mm->gate;
-	copy->brk_start = mm->brk_start;
 	copy->brk = mm->brk;
 	*ret = copy;
 	return 0;

@@ -65,7 +65,6 @@ const char *eng_stop_name(enum eng_stop_kind kind)
 		[ENG_STOP_SIGNAL] = "signal",
 		[ENG_STOP_GROUP] = "group stop",
 		[ENG_STOP_TRAP] = "trap",
-		[ENG_STOP_STEP] = "step",
 		[ENG_STOP_BIRTH] = "birth",
 		[ENG_STOP_VFORK_DONE] = "vfork done",
 		[ENG_STOP_EXEC] = "exec",

@@ -324,7 +324,6 @@ static int leave_interrupted(struct rec_task *t, int64_t result)
 	int rc = restore_registers(t, result, false);
 
 	t->restart_pending = true;
-	t->restart_code = result;
 	t->restart_nr = t->sysno;
 	if (rc >= 0 && !t->snapshot) /* a sleep tells how much of it is left */
 		rc = gather_effects(t, result);

@@ -496,7 +496,7 @@ static int exec_image(struct rec_task *t, struct image *im, struct user_regs_str
 		rc = trap_cpuid(t);
 	if (rc < 0)
 		return rc;
-	t->t.mm->brk_start = t->t.mm->brk = brk_start(t->t.tid);
+	t->t.mm->brk = brk_start(t->t.tid);
 	if (im->stack_end > r->rsp)
 		fx_memory(&t->rec->fx, &t->t, EFFECT_MEM, r->rsp, im->stack_end - r->rsp);
 	fx_registers(&t->rec->fx, &t->t);

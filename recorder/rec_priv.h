@@ -102,8 +102,6 @@ struct rec_task {
 	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
 	bool again;            /* being made once more after an EINTR that only the tracer caused */
 	bool execed;           /* EXEC stop seen, its image is logged at the exit stop */
-	bool refused;
-	pid_t exec_former;
 	struct user_regs_struct entry; /* registers at entry, before we changed any */
 	uint64_t entry_hash;
 	uint32_t sysno;        /* as the guest made it; outs.call is the interrupted call when it is restart_syscall */
@@ -122,7 +120,6 @@ struct rec_task {
 
 	/* exit of an interrupted call, whose restart is not known yet */
 	bool restart_pending;
-	int64_t restart_code;
 	uint32_t restart_nr;
 	struct sys_call restart_call; /* the call itself */
 

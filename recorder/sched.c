@@ -39,7 +39,6 @@ void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
 				if (t)
 					t->t.tid = 0;
 				execer->t.tid = tid;
-				execer->exec_former = (pid_t)former;
 				t = execer;
 			}
 		}

@@ -420,7 +420,7 @@ static int start_guest(struct rec *rec, struct errinfo *ei)
 {
 	const struct rec_options *o = rec->opt;
 	struct eng_spawn sp = { .path = o->program, .argv = o->argv, .envp = o->envp, .workdir = o->workdir,
-				.fds = { o->stdin_fd, o->stdout_fd, o->stderr_fd }, .cpu = rec->cpu };
+				.fds = { o->stdin_fd, o->stdout_fd, o->stderr_fd } };
 	struct rec_files *files = rec_files_new();
 	struct rec_process *p;
 	struct rec_task *t;
