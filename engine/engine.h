@@ -93,6 +93,8 @@ struct eng_sigsets {
 	uint64_t pending, blocked, ignored, caught;
 };
 int eng_sigsets(struct eng_task *t, struct eng_sigsets *ret) MUST_CHECK;
+/* The fields of /proc/TID/stat from the third (the state) on, in text; NULL when the task is gone. */
+const char *eng_stat(pid_t tid, char *text, size_t cap);
 /* State letter of /proc/TID/stat ('R', 'S', 'D', 't', 'T', 'Z', ...), 0 when gone. */
 char eng_state(pid_t tid);
 
@@ -154,7 +156,7 @@ struct eng_spawn {
 int eng_spawn(const struct eng_spawn *sp, pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
 /* Forks an empty process for replay: shares our descriptors, nothing mapped but one gate page at ENG_STUB_GATE, every call trapped;
  * stopped, ready for eng_remote. */
-#define ENG_STUB_GATE 0x6fff0000ULL
+#define ENG_STUB_GATE 0x1f0000ULL /* below all link addresses in use, above mmap_min_addr, where no kernel puts a mapping by itself */
 int eng_spawn_stub(bool trap_cpuid, pid_t *ret_tid, struct errinfo *ei) MUST_CHECK;
 
 /* --- CPU --- */

@@ -119,23 +119,31 @@ int eng_wait_any(bool block, pid_t *ret_tid, struct eng_stop *ret)
 	return 1;
 }
 
-char eng_state(pid_t tid)
+const char *eng_stat(pid_t tid, char *text, size_t cap)
 {
-	char path[32], text[512], *p;
-	int fd;
+	char path[32], *p;
 	ssize_t n;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
+		return NULL;
+	n = read(fd, text, cap - 1);
 	close(fd);
 	if (n <= 0)
-		return 0;
+		return NULL;
 	text[n] = '\0';
 	p = strrchr(text, ')'); /* the command name may hold anything */
-	return p && p[1] && p[2] ? p[2] : 0;
+	return p && p[1] && p[2] ? p + 2 : NULL;
+}
+
+char eng_state(pid_t tid)
+{
+	char text[512];
+	const char *p = eng_stat(tid, text, sizeof(text));
+
+	return p ? *p : 0;
 }
 
 int eng_wait_brief(struct eng_task *t, struct eng_stop *ret)

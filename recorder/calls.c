@@ -197,6 +197,7 @@ static int begin_call(struct rec_task *t)
 	t->in_call = true;
 	t->entered = t->again && t->entered;
 	t->again = t->args_changed = false;
+	t->asleep_since = 0;
 	t->call_flags = 0;
 	t->sysno = (uint32_t)r->orig_rax;
 	c = (struct sys_call){ .nr = (uint32_t)r->orig_rax, .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 } };

@@ -95,6 +95,7 @@ struct rec_task {
 	enum eng_resume next_how;
 	int next_signo;
 	bool ran; /* has run user code since its last event was logged */
+	uint64_t asleep_since; /* found asleep in a call that should not, 0 = not */
 	bool interrupting; /* a TRAP stop that we asked for is to come */
 	bool cut_short; /* killed in the middle of such a run */
 
@@ -242,14 +243,19 @@ int rec_boundary(struct rec_task *t) MUST_CHECK;
 /* The restart of an interrupted call, seen at its next entry. */
 int rec_restart_seen(struct rec_task *t) MUST_CHECK;
 
-/* --- procs.c: birth, exec, exit --- */
+/* --- procs.c: birth, exit --- */
 int rec_birth(struct rec_task *t) MUST_CHECK;
-int rec_exec_begin(struct rec_task *t) MUST_CHECK; /* at the entry of execve */
-int rec_exec_event(struct rec_task *t) MUST_CHECK;
-int rec_exec_finish(struct rec_task *t) MUST_CHECK;
 int rec_exiting(struct rec_task *t) MUST_CHECK;
 /* The task is gone: logs its exit unless done, removes it. */
 int rec_gone(struct rec_task *t) MUST_CHECK;
+/* What the kernel writes when the thread lets go of its memory (robust futexes, clear_child_tid): struct rec_mark into marks; effects of them. */
+void rec_release_marks(struct rec_task *t, struct buf *marks);
+void rec_mark_effects(struct rec_task *t, const struct buf *marks);
+
+/* --- exec.c --- */
+int rec_exec_begin(struct rec_task *t) MUST_CHECK; /* at the entry of execve */
+int rec_exec_event(struct rec_task *t) MUST_CHECK;
+int rec_exec_finish(struct rec_task *t) MUST_CHECK;
 
 /* --- seccomp.c --- */
 struct rec_filter *rec_filter_ref(struct rec_filter *f); /* NULL is fine */

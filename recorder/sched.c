@@ -15,14 +15,14 @@
 #include "base/log.h"
 
 #define SLICE_NS 10000000ull
+#define PATIENCE_NS 2000000000ull
 
 static bool runnable(const struct rec_task *t)
 {
 	return t->state == REC_STOPPED || t->state == REC_READY;
 }
 
-/* Stops of children that were born but whose parent's event is not handled yet are left in the kernel's queue by waiting for them by id in rec_birth();
- * one that arrives here first is kept in the list as a task without a number. */
+/* A child's first stop may come before its parent's birth event is handled: it is kept in rec->early for rec_birth(). */
 void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
 {
 	struct rec_task *t = rec_task_find(rec, tid);
@@ -134,6 +134,17 @@ static bool ends_threads(const struct rec_task *t)
 	return t->proc->live > 1 && t->in_call && (t->outs.call.nr == SYS_execve || t->outs.call.nr == SYS_execveat);
 }
 
+/* A disk that is slow: the call will end by itself, and its buffer was not moved to scratch memory. Others of its address space must not see it
+ * filled before it is logged. Only when it lasts (a file system served by the guest itself?) they go on. */
+static bool may_let_go(struct rec_task *t)
+{
+	if (t->t.mm->refs == 1 || !t->outs.n || t->n_moves)
+		return true;
+	if (!t->asleep_since)
+		t->asleep_since = t->rec->now;
+	return t->rec->now - t->asleep_since > PATIENCE_NS;
+}
+
 /* The stop arrives like any other. */
 static int preempt(struct rec *rec, struct rec_task *t)
 {
@@ -154,7 +165,7 @@ static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
 		return r < 0 ? r : 0;
 	if (t->in_call && t->next_how == ENG_TO_EXIT && others_runnable(rec, t)) {
 		state = eng_state(t->t.tid);
-		if (state == 'S' || state == 'D')
+		if ((state == 'S' || state == 'D') && may_let_go(t))
 			return block(t);
 	}
 	if (!t->in_call && others_runnable(rec, t) && rec_memory_private(t))
