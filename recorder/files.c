@@ -76,8 +76,11 @@ static uint8_t echo_of(struct rec_task *t, int fd, const struct stat *st)
 
 	if (!out && !err)
 		return 0;
-	if (S_ISCHR(st->st_mode) && major(st->st_rdev) == 1)
-		return 0; /* /dev/null and friends swallow it on replay too */
+	if (S_ISCHR(st->st_mode) && major(st->st_rdev) == 1) { /* /dev/null: the one hermit was given, not the guest's own */
+		if (out && same_file(t, fd, rec->opt->stdout_fd))
+			return EVENT_F_STDOUT;
+		return err && same_file(t, fd, rec->opt->stderr_fd) ? EVENT_F_STDERR : 0;
+	}
 	if (out && err && same_file(t, fd, rec->opt->stderr_fd) && !same_file(t, fd, rec->opt->stdout_fd))
 		return EVENT_F_STDERR;
 	return out ? EVENT_F_STDOUT : EVENT_F_STDERR;

@@ -71,16 +71,14 @@ void *fx_alloc(struct fx *fx, size_t n)
 
 struct effect *fx_add(struct fx *fx, enum effect_kind kind)
 {
-	static _Thread_local struct effect dummy;
-
 	if (fx->n == fx->cap) {
 		uint32_t cap = fx->cap ? fx->cap * 2 : 64;
 		struct effect *e = cap <= EVENT_EFFECTS_MAX ? reallocarray(fx->e, cap, sizeof(*e)) : NULL;
 
 		if (!e) {
 			fx->error = fx->error ? fx->error : cap <= EVENT_EFFECTS_MAX ? -ENOMEM : ERR_LIMIT;
-			dummy = (struct effect){ .kind = kind, .name = "" };
-			return &dummy;
+			fx->dummy = (struct effect){ .kind = kind, .name = "" };
+			return &fx->dummy;
 		}
 		fx->e = e;
 		fx->cap = cap;

@@ -22,6 +22,7 @@ struct fx {
 	struct effect *e;
 	uint32_t n, cap;
 	struct fx_block *blocks;
+	struct effect dummy; /* given out when there is no memory */
 	int error; /* first failure, sticky until reset */
 };
 

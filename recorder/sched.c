@@ -116,6 +116,12 @@ static int wait_for_anybody(struct rec *rec, struct rec_task *t)
 	pid_t tid;
 	int r = eng_wait_any(true, &tid, &st);
 
+	if (r == ERR_INTERRUPTED && eng_state(t->t.tid) == 'S') {
+		/* Somebody who looks while it sleeps, or after a crash, shall see the call. */
+		int rc = block(t);
+
+		return rc < 0 ? rc : r;
+	}
 	if (r < 0)
 		return r == -ECHILD ? ERR_GUEST_GONE : r;
 	rec_note_stop(rec, tid, &st);

@@ -29,7 +29,7 @@ pid=$COPROC_PID
 exec {COPROC[1]}>&-
 wait "$pid"
 echo "coprocess $?"
-sleep 0.3 &
+sleep 1 &
 slow=$!
 (exit 9) &
 fast=$!
