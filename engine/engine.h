@@ -178,6 +178,8 @@ bool eng_traps_have_cpuid(void);
 /* Traps them for the calling thread too, so that switching to guests is cheap; leave undoes it. *tr may be all zero. */
 void eng_traps_join(struct eng_traps *tr, bool cpuid);
 void eng_traps_leave(struct eng_traps *tr);
+/* Asks what programs ask at their start, while it is cheap: before joining. */
+void eng_traps_prefetch(struct eng_traps *tr);
 /* The instructions themselves, joined or not. */
 uint64_t eng_traps_rdtscp(const struct eng_traps *tr, uint32_t *ret_aux);
 void eng_traps_cpuid(struct eng_traps *tr, uint32_t leaf, uint32_t sub, uint32_t ret[4]);

@@ -50,7 +50,8 @@ void eng_traps_join(struct eng_traps *tr, bool cpuid)
 {
 	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 
-	*tr = (struct eng_traps){ .joined = true, .cpuid = cpuid };
+	tr->joined = true;
+	tr->cpuid = cpuid;
 	sigaction(SIGSEGV, &sa, &tr->old);
 	trap_tsc(true);
 	if (cpuid)
@@ -80,10 +81,36 @@ uint64_t eng_traps_rdtscp(const struct eng_traps *tr, uint32_t *ret_aux)
 	return tsc;
 }
 
+/* Leaves whose answer depends on ecx; for the others programs leave anything in it. */
+static bool has_subleaves(uint32_t leaf)
+{
+	static const uint32_t leaves[] = { 4, 7, 0xb, 0xd, 0xf, 0x10, 0x12, 0x14, 0x17, 0x18, 0x1a, 0x1b, 0x1d, 0x1e, 0x1f, 0x20, 0x23, 0x24,
+					   0x8000001d, 0x80000020, 0x80000026 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++)
+		if (leaves[i] == leaf)
+			return true;
+	return false;
+}
+
+void eng_traps_prefetch(struct eng_traps *tr)
+{
+	static const struct {
+		uint32_t leaf, subs;
+	} usual[] = { { 0, 1 }, { 1, 1 }, { 2, 1 }, { 4, 5 }, { 7, 2 }, { 0xb, 2 }, { 0xd, 8 }, { 0x14, 1 }, { 0x19, 1 },
+		      { 0x80000000, 1 }, { 0x80000001, 1 }, { 0x80000007, 1 }, { 0x80000008, 1 } };
+	uint32_t v[4];
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+		for (uint32_t s = 0; s < usual[i].subs; s++)
+			eng_traps_cpuid(tr, usual[i].leaf, s, v);
+}
+
 void eng_traps_cpuid(struct eng_traps *tr, uint32_t leaf, uint32_t sub, uint32_t ret[4])
 {
 	struct eng_cpuid *c;
 
+	sub = has_subleaves(leaf) ? sub : 0;
 	/* Constant on one CPU, and dear: remembered. */
 	for (unsigned i = 0; i < tr->n_known; i++)
 		if (tr->known[i].leaf == leaf && tr->known[i].sub == sub) {

@@ -583,6 +583,8 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 	}
 	got_signal = 0;
 	signals_take(&signals);
+	if (rec.cpuid_faulting)
+		eng_traps_prefetch(&rec.traps);
 	eng_traps_join(&rec.traps, rec.cpuid_faulting);
 	r = main_loop(&rec);
 	if (r < 0)
