@@ -9,33 +9,48 @@ struct values {
 	const char *data_dir;
 };
 
-/* Files of removed recordings; those younger than an hour stay, a recorder may be about to name them. */
-static void collect_blobs(struct store *s)
+/* Files of removed recordings; those younger than an hour stay, a recorder may be about to name them. own: what the removed
+ * recordings had for themselves; later: what takes the young files away one day. */
+static void collect_blobs(struct store *s, uint64_t own, const char *later)
 {
 	struct buf b CLEANUP(buf_done) = { 0 };
-	uint64_t freed = 0;
-	int r = store_gc(s, &freed);
+	uint64_t freed = 0, young = 0;
+	int r = store_gc(s, &freed, &young);
 
 	if (r < 0) {
 		warn_user("files that no recording needs any more could not be removed from %s: %s", store_dir(s), err_str(r));
 		return;
 	}
-	if (!freed)
-		return;
-	buf_put_size(&b, freed);
-	printf("Freed %s of files that only these recordings used\n", buf_cstr(&b));
+	if (own || freed) {
+		buf_put_size(&b, own + freed);
+		if (freed) {
+			buf_printf(&b, ", of that shared files that no recording needs any more: ");
+			buf_put_size(&b, freed);
+		}
+		printf("Freed %s\n", buf_cstr(&b));
+	}
+	if (young) {
+		buf_clear(&b);
+		buf_put_size(&b, young);
+		printf("%s of shared files stay until they are an hour old; %s\n", buf_cstr(&b), later);
+	}
 }
 
-static int remove_one(struct store *s, const struct store_id *id)
+/* Adds what it had for itself to *own. */
+static int remove_one(struct store *s, const struct store_id *id, uint64_t *own)
 {
 	struct stores_patience patience = { 0 };
+	uint64_t bytes, blobs;
 	struct errinfo ei;
 	int r;
 
+	if (store_usage(s, id, &bytes, &blobs) < 0)
+		bytes = 0; /* as when its manifest cannot be read */
 	do {
 		ei = (struct errinfo){ 0 };
 		r = store_remove(s, id, &ei);
 	} while (stores_retry(&patience, s, id, r));
+	*own += r < 0 ? 0 : bytes;
 	return r < 0 ? fail_r(r, &ei, "cannot remove recording %s", id->hex) : 0;
 }
 
@@ -46,6 +61,7 @@ static int run_rm(const struct cmd_call *call)
 	const struct values *v = call->values;
 	struct store *s CLEANUP(store_freep) = NULL;
 	struct store_id *ids CLEANUP(freep) = NULL;
+	uint64_t own = 0;
 	int r, worst = 0, n = 0;
 
 	r = stores_open(v->data_dir, false, &s);
@@ -60,11 +76,11 @@ static int run_rm(const struct cmd_call *call)
 		n += !r;
 	}
 	for (int i = 0; i < n; i++) {
-		r = remove_one(s, &ids[i]);
+		r = remove_one(s, &ids[i], &own);
 		worst = r ? r : worst;
 	}
 	if (n)
-		collect_blobs(s);
+		collect_blobs(s, own, "the next 'hermit record rm' takes them away"); /* clean would take all recordings */
 	return worst;
 }
 
@@ -73,6 +89,7 @@ static int run_clean(const struct cmd_call *call)
 	const struct values *v = call->values;
 	struct store *s CLEANUP(store_freep) = NULL;
 	struct store_id *ids CLEANUP(freep) = NULL;
+	uint64_t own = 0;
 	size_t n = 0;
 	int r, worst = 0;
 
@@ -84,11 +101,11 @@ static int run_clean(const struct cmd_call *call)
 		return fail_r(r, NULL, "cannot list the recordings in %s", store_dir(s));
 	for (size_t i = 0; i < n; i++) {
 		printf("Deleting %s ...\n", ids[i].hex);
-		r = remove_one(s, &ids[i]);
+		r = remove_one(s, &ids[i], &own);
 		worst = r ? r : worst;
 	}
-	if (n)
-		collect_blobs(s);
+	/* with nothing to remove too: there may be files that were too young last time */
+	collect_blobs(s, own, "run `hermit record clean` again");
 	return worst;
 }
 
@@ -103,7 +120,9 @@ const struct cmd cmd_record_rm = {
 	.summary = "Remove recordings",
 	.usage = "[OPTIONS] ID...",
 	.about = "Removes the recordings, and the programs and libraries in the store that no other recording uses. IDs may be "
-		 "abbreviated or be labels. A recording that is still being made is not removed.",
+		 "abbreviated or be labels. A recording that is still being made is not removed.\n"
+		 "Of such files those stay that are not an hour old, as a recorder at work may be about to use them: the next rm takes them away, "
+		 "or 'hermit record clean' together with all recordings.",
 	.example = "    hermit record rm 6ba7 nightly\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),
@@ -116,7 +135,8 @@ const struct cmd cmd_record_clean = {
 	.name = "record clean",
 	.summary = "Remove all recordings",
 	.usage = "[OPTIONS]",
-	.about = "Removes all recordings of the store without asking. Recordings that are still being made stay.",
+	.about = "Removes all recordings of the store without asking. Recordings that are still being made stay. "
+		 "Shared files (programs and libraries) stay until they are an hour old; run `hermit record clean` again then.",
 	.example = "    hermit record clean\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),

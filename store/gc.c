@@ -19,7 +19,7 @@ struct gc {
 	struct idset used;
 	const char *dir; /* being read: DIR, DIR/tmp or DIR/blobs/ab */
 	const char *sub; /* "ab" */
-	uint64_t freed;
+	uint64_t freed, young;
 };
 
 /* Blobs of one recording. Gone meanwhile is fine; unreadable is not: what it needs is not known then. */
@@ -58,7 +58,9 @@ static int remove_if_old(struct gc *g, const char *path)
 	if (r < 0)
 		return r;
 	r = fs_stat(path, &st);
-	if (r == 0 && time(NULL) - st.st_mtime > STALE_SECONDS) {
+	if (r == 0 && time(NULL) - st.st_mtime <= STALE_SECONDS) {
+		g->young += (uint64_t)st.st_size;
+	} else if (r == 0) {
 		r = fs_unlink_quiet(path);
 		if (r == 0)
 			g->freed += (uint64_t)st.st_size;
@@ -99,7 +101,7 @@ static int visit_sub(void *ctx, const char *name)
 	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
-int store_gc(struct store *s, uint64_t *ret_bytes)
+int store_gc(struct store *s, uint64_t *ret_bytes, uint64_t *ret_young)
 {
 	struct gc g = { .store = s };
 	char *tmp CLEANUP(freep) = os_asprintf("%s/tmp", s->dir);
@@ -114,5 +116,7 @@ int store_gc(struct store *s, uint64_t *ret_bytes)
 	if (r < 0)
 		return r;
 	*ret_bytes = g.freed;
+	if (ret_young)
+		*ret_young = g.young;
 	return 0;
 }

@@ -402,12 +402,26 @@ static bool normalise(const char *text, char hex[STORE_ID_LEN + 1])
 	return n >= 4;
 }
 
-static bool label_is(struct store *s, const struct store_id *id, const char *text)
+/* The newest recording with this label. */
+static int find_label(struct store *s, const struct listing *l, const char *text, struct store_id *ret)
 {
-	struct manifest m CLEANUP(manifest_done);
+	struct found best = { 0 };
 
-	manifest_init(&m);
-	return manifest_load(s, id, &m, NULL) == 0 && m.label && strcmp(m.label, text) == 0;
+	for (size_t i = 0; i < l->n; i++) {
+		struct manifest m CLEANUP(manifest_done);
+		struct found f = l->v[i];
+
+		manifest_init(&m);
+		if (manifest_load(s, &f.id, &m, NULL) < 0 || !m.label || strcmp(m.label, text) != 0)
+			continue;
+		f.start = m.start_wall_ns;
+		if (!best.id.hex[0] || by_start(&f, &best) > 0)
+			best = f;
+	}
+	if (!best.id.hex[0])
+		return ERR_NOT_FOUND;
+	*ret = best.id;
+	return 0;
 }
 
 /* Appends a candidate to the explanation of an ambiguous name. */
@@ -456,11 +470,8 @@ static int resolve_in(struct store *s, const struct listing *l, const char *text
 			fits[i] = strncmp(l->v[i].id.hex, hex, strlen(hex)) == 0;
 		r = pick(l, fits, text, ret, ei);
 	}
-	if (r == ERR_NOT_FOUND) {
-		for (size_t i = 0; i < l->n; i++)
-			fits[i] = label_is(s, &l->v[i].id, text);
-		r = pick(l, fits, text, ret, ei);
-	}
+	if (r == ERR_NOT_FOUND)
+		r = find_label(s, l, text, ret);
 	return r == ERR_NOT_FOUND ? errinfo_set(ei, r, "no recording %s in %s", text, s->dir) : r;
 }
 

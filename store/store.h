@@ -36,8 +36,8 @@ void store_free(struct store *s);
 void store_freep(struct store **s);
 const char *store_dir(const struct store *s);
 
-/* Resolves what a user typed: a full or abbreviated id (>= 4 digits, dashes allowed), a label that is unique, or NULL for the last one.
- * ERR_NOT_FOUND, ERR_AMBIGUOUS (ei lists candidates). Truncated and open recordings are found too. */
+/* Resolves what a user typed: a full or abbreviated id (>= 4 digits, dashes allowed), a label (of several recordings with it the newest is
+ * meant), or NULL for the last one. ERR_NOT_FOUND, ERR_AMBIGUOUS (an abbreviation; ei lists candidates). Truncated and open recordings are found too. */
 int store_resolve(struct store *s, const char *text, struct store_id *ret, struct errinfo *ei) MUST_CHECK;
 /* All recordings, oldest first (open and truncated ones included). Array owned by the caller (free()). */
 int store_list(struct store *s, struct store_id **ret, size_t *ret_n) MUST_CHECK;
@@ -48,9 +48,10 @@ int store_recover(struct store *s) MUST_CHECK;
 /* Removes a recording; its blobs stay until store_gc(). Sealing, verification and export of it are asked to stop.
  * ERR_BUSY while it is being recorded, or when those do not stop within seconds. */
 int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei) MUST_CHECK;
-/* Removes blobs that no manifest names and no recording in progress has used, but none that was used within the hour. Bytes freed.
+/* Removes blobs that no manifest names and no recording in progress has used, but none that was used within the hour. Bytes freed, and
+ * bytes that nobody needs but that are too young. ret_young may be NULL.
  * Nothing is removed while a manifest cannot be read, since what it needs is not known then: that error is returned. */
-int store_gc(struct store *s, uint64_t *ret_bytes) MUST_CHECK;
+int store_gc(struct store *s, uint64_t *ret_bytes, uint64_t *ret_young) MUST_CHECK;
 /* Bytes of files: of this recording alone (streams, manifest), and of the blobs it names (which other recordings may share). */
 int store_usage(struct store *s, const struct store_id *id, uint64_t *ret_own, uint64_t *ret_blobs) MUST_CHECK;
 

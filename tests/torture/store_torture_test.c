@@ -403,7 +403,7 @@ static int scene_gc(struct bed *b)
 {
 	uint64_t freed;
 
-	return store_gc(b->h.s, &freed);
+	return store_gc(b->h.s, &freed, NULL);
 }
 
 static void check_gc(UNUSED struct bed *b, UNUSED int r)
@@ -859,7 +859,7 @@ static void work_tidy(struct store *s, UNUSED unsigned i)
 		size_t n;
 
 		ck_assert_int_eq(store_recover(s), 0);
-		OK(store_gc(s, &freed));
+		OK(store_gc(s, &freed, NULL));
 		OK(store_list(s, &ids, &n));
 		for (size_t j = 0; j < n; j++) {
 			int r = store_seal(s, &ids[j], NULL, NULL, NULL);
