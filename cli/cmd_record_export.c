@@ -118,6 +118,11 @@ static int run_import(const struct cmd_call *call)
 	term_progress_begin("importing");
 	r = store_import(s, fd < 0 ? STDIN_FILENO : fd, &id, term_progress, NULL, &ei);
 	term_progress_end();
+	if (r < 0 && !strcmp(ei.text, IMPORT_NO_EXPORT)) {
+		fail(EXIT_INTERNAL, "cannot import %s", is_pipe_name(file) ? "standard input" : file);
+		fail_cause("%s", ei.text); /* nothing is damaged: no advice about that */
+		return EXIT_INTERNAL;
+	}
 	if (r < 0)
 		return fail_r(r, &ei, "cannot import %s", is_pipe_name(file) ? "standard input" : file);
 	printf("%s\n", id.hex);

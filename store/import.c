@@ -132,7 +132,7 @@ static int take_manifest(struct import *im, const struct tar_member *t)
 	int r = path ? 0 : -ENOMEM;
 
 	if (!slash || strcmp(slash, "/" NAME_MANIFEST) != 0)
-		return bad_member(im, ERR_CORRUPT, t->name, "is not the manifest, which must come first");
+		return errinfo_set(im->ei, ERR_CORRUPT, IMPORT_NO_EXPORT);
 	if (r == 0)
 		r = take_text(im, t->size, &text);
 	if (r == 0)
@@ -250,15 +250,17 @@ static int take_all(struct import *im)
 	struct tar_member t;
 	int r;
 
-	for (size_t n = 0; (r = tar_next(im->fd, &t, im->ei)) > 0; n++) {
+	for (size_t n = 0; (r = tar_next(im->fd, &t, n ? im->ei : NULL)) > 0; n++) {
 		if (n >= TAR_MEMBERS_MAX)
 			return ERR_LIMIT;
 		r = take_member(im, &t);
 		if (r < 0)
 			return r;
 	}
+	if (!im->got_manifest && (r == 0 || r == ERR_CORRUPT || r == ERR_TRUNCATED || r == ERR_LIMIT))
+		return errinfo_set(im->ei, r ? r : ERR_TRUNCATED, IMPORT_NO_EXPORT);
 	if (r < 0)
-		return r;
+		return errinfo_set_r(im->ei, r, "import: read the archive");
 	if (!im->got_manifest || !im->got_events || !im->got_data)
 		return errinfo_set(im->ei, ERR_TRUNCATED, "import: the archive ends before manifest and streams are complete");
 	if (im->n_blobs_got != im->blobs.n)

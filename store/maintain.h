@@ -17,7 +17,9 @@ int store_seal(struct store *s, const struct store_id *id, store_progress_fn fn,
  * fault in ei. */
 int store_verify(struct store *s, const struct store_id *id, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 /* One self-contained file (a POSIX ustar/pax tar: ID/manifest.json first, streams, blobs/...): written to and read from a stream (pipes are fine).
- * Import trusts nothing: names, sizes and digests are checked, nothing outside the store is touched, a partial import leaves nothing. */
+ * Import trusts nothing: names, sizes and digests are checked, nothing outside the store is touched, a partial import leaves nothing.
+ * When not even the beginning is that of an export, ei has the text IMPORT_NO_EXPORT. */
+#define IMPORT_NO_EXPORT "this is no hermit export"
 int store_export(struct store *s, const struct store_id *id, int fd, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 int store_import(struct store *s, int fd, struct store_id *ret, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 
