@@ -23,7 +23,7 @@ static const struct {
 	const char *lost;  /* what is lost without it */
 	const char *advice;
 } checks[] = {
-	{ "kernel", true, probe_kernel, "hermit needs Linux 5.4 or newer", "run it on a newer kernel" },
+	{ "kernel", true, probe_kernel, "hermit needs Linux 5.11 or newer", "run it on a newer kernel" },
 	{ "ptrace", true, probe_ptrace, "nothing can be recorded or replayed",
 	  "in containers allow it: --cap-add=SYS_PTRACE, or a seccomp profile that lets ptrace through" },
 	{ "yama", true, probe_yama, "nothing can be recorded or replayed",

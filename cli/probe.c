@@ -149,7 +149,7 @@ void probe_kernel(const struct probe_env *env UNUSED, struct probe_result *ret)
 		missing(ret, "uname: %s", strerror(errno));
 		return;
 	}
-	if (sscanf(u.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 4)))
+	if (sscanf(u.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 11)))
 		found(ret, "Linux %s, %s", u.release, u.machine);
 	else
 		missing(ret, "Linux %s is too old", u.release);
