@@ -6,8 +6,11 @@
  *     choice VALUE       the last word was an option with these values
  *     value file|dir|any the last word was an option with a value of that sort
  *     argument id|file|program   what the command's arguments are */
+#include <assert.h>
 #include <string.h>
+#include "base/log.h"
 #include "cli/cmd.h"
+#include "engine/syscall.h"
 
 /* Sorts of values by what help calls them. */
 static const struct {
@@ -27,9 +30,41 @@ static const struct {
 	{ &cmd_help, "command" },
 };
 
+static void print_levels(void)
+{
+	static const char *const levels[] = { "off", "error", "warn", "info", "debug", "trace" };
+
+	static_assert(ARRAY_SIZE(levels) == LOG_MAX_, "a name for each level");
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		printf("choice %s\n", levels[i]);
+}
+
+static void print_syscalls(void)
+{
+	for (uint32_t i = 0; i < SYS_TABLE_MAX; i++)
+		if (sys_number(sys_row(i)->name) >= 0)
+			printf("choice %s\n", sys_row(i)->name);
+}
+
+/* Options with values that are known but not a fixed list of choices. */
+static const struct {
+	const char *name;
+	void (*print)(void);
+} values[] = {
+	{ "log", print_levels },
+	{ "syscall", print_syscalls },
+};
+
 static void print_value(const struct opt *o)
 {
 	const char *sort = "any";
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		if (strcmp(values[i].name, o->name) != 0)
+			continue;
+		values[i].print();
+		return;
+	}
 
 	for (size_t i = 0; o->choices && o->choices[i]; i++)
 		printf("choice %s\n", o->choices[i]);
