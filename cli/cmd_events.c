@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cmd.h"
@@ -28,7 +29,9 @@ struct listing {
 	const struct values *v;
 	struct evprint printer;
 	bool wanted[SYS_TABLE_MAX]; /* by --syscall; all when none was given */
+	bool wanted_exec;           /* ... one of them starts programs: exec events as well */
 	bool at_end;                /* all events were read */
+	uint64_t hidden;            /* events left out for being of little interest */
 };
 
 static bool has_sysno(enum event_kind k)
@@ -44,7 +47,15 @@ static bool is_wanted(const struct listing *l, const struct event *ev)
 		return false;
 	if (!v->syscalls.n)
 		return true;
+	if (ev->kind == EVENT_EXEC) /* what a call that succeeded has become */
+		return l->wanted_exec;
 	return has_sysno(ev->kind) && ev->sysno < SYS_TABLE_MAX && l->wanted[ev->sysno];
+}
+
+/* Instructions that programs make by the hundred when they start. */
+static bool is_noise(const struct listing *l, const struct event *ev)
+{
+	return !l->v->json && !l->v->verbose && (ev->kind == EVENT_TSC || ev->kind == EVENT_CPUID);
 }
 
 /* "read" or "read,write" */
@@ -71,6 +82,7 @@ static int want_words(struct listing *l, const struct cmd_call *call, const char
 			return cmd_usage_error(call->cmd, text, tip);
 		}
 		l->wanted[nr] = true;
+		l->wanted_exec = l->wanted_exec || nr == SYS_execve || nr == SYS_execveat;
 		s += n;
 		if (!*s)
 			return 0;
@@ -126,10 +138,14 @@ static int list_events(struct listing *l, struct store_reader *reader, struct er
 		l->at_end = r == 0;
 		if (r <= 0 || ev->number > v->to)
 			break;
-		if (is_wanted(l, ev))
-			r = print_event(l, ev, &b);
-		else
+		if (!is_wanted(l, ev)) {
 			evprint_skip(&l->printer, ev);
+		} else if (is_noise(l, ev)) {
+			evprint_skip(&l->printer, ev);
+			l->hidden++;
+		} else {
+			r = print_event(l, ev, &b);
+		}
 	}
 	return r;
 }
@@ -147,6 +163,14 @@ static void tell_cut(const struct listing *l, struct store_reader *reader, const
 	warn_user("recording %s is truncated here (%s)", id->hex, buf_cstr(&b));
 }
 
+static void tell_hidden(const struct listing *l)
+{
+	if (!l->hidden || !term_is_tty(TERM_ERR))
+		return;
+	fflush(stdout);
+	fprintf(stderr, "%" PRIu64 " cpuid and rdtsc event%s not shown; -v shows all\n", l->hidden, l->hidden == 1 ? "" : "s");
+}
+
 static int show(struct listing *l, struct store *s, const struct store_id *id)
 {
 	struct store_reader *reader CLEANUP(store_reader_freep) = NULL;
@@ -159,6 +183,7 @@ static int show(struct listing *l, struct store *s, const struct store_id *id)
 		evprint_done(&l->printer);
 	}
 	if (r >= 0) {
+		tell_hidden(l);
 		tell_cut(l, reader, id);
 		return 0;
 	}
@@ -193,11 +218,11 @@ static const struct opt opts[] = {
 	ROW(OPT_UINT, 't', "thread", thread, .arg = "T", .min = 1, .max = UINT32_MAX,
 	    .help = "Only events of this thread (the number after T in the listing)"),
 	ROW(OPT_LIST, 'c', "syscall", syscalls, .arg = "NAME",
-	    .help = "Only this system call; may be repeated, or be a list with commas"),
+	    .help = "Only this system call; may be repeated, or be a list with commas. execve: exec events too"),
 	ROW(OPT_UINT, 's', "string-max", string_max, .arg = "BYTES", .min = 1, .max = 1 << 20,
 	    .help = "Show so many bytes of strings and data (32; 256 in the effects of --json)"),
 	ROW(OPT_FLAG, 'v', "verbose", verbose, .conflicts = "json",
-	    .help = "Also show what each event did to memory, mappings and registers"),
+	    .help = "Also show what each event did to memory, mappings and registers, and all cpuid and rdtsc instructions"),
 	ROW(OPT_FLAG, 0, "json", json, .help = "Print one JSON object a line, with all fields and effects"),
 	OPT_DATA_DIR(struct values, data_dir),
 	{ .kind = OPT_END_ },
@@ -209,7 +234,8 @@ const struct cmd cmd_events = {
 	.summary = "List the events of a recording, like strace",
 	.usage = "[OPTIONS] [ID]",
 	.about = "Lists what was recorded: number, seconds since the start, thread, and the event. System calls are decoded with "
-		 "names, flags, buffers and errors. '<unfinished ...>' is a call during which other threads ran; '<... resumed>' is its end.\n"
+		 "names, flags, buffers and errors. '<unfinished ...>' is a call during which other threads ran; '<... resumed>' is its end. "
+		 "cpuid and rdtsc instructions are shown only with --verbose and --json.\n"
 		 "ID may be abbreviated or be a label; without it the newest recording is listed.",
 	.example = "    hermit events --syscall openat,execve\n"
 		   "    hermit events 6ba7 --json | jq -r 'select(.errno == \"ENOENT\") .line'\n",
