@@ -70,6 +70,18 @@ static void put_size(struct buf *b, struct store *s, const struct manifest *m)
 	buf_printf(b, " of %zu files, shared with other recordings", m->n_blobs);
 }
 
+/* A recorder that dies leaves no counts, and none is there before the end; recovery counts only the events. */
+static void put_events(struct buf *b, const struct manifest *m)
+{
+	if (m->state == RECORDING_OPEN)
+		buf_printf(b, "not counted yet: it is still being recorded");
+	else if (!m->processes && m->events)
+		buf_printf(b, "%" PRIu64 " (processes, threads and system calls not counted: the recording was cut off)", m->events);
+	else
+		buf_printf(b, "%" PRIu64 " in %" PRIu64 " process%s, %" PRIu64 " thread%s", m->events, m->processes,
+			   m->processes == 1 ? "" : "es", m->threads, m->threads == 1 ? "" : "s");
+}
+
 static void put_host(struct buf *b, const struct manifest *m)
 {
 	const char *part[] = { m->hostname, m->kernel, m->cpu_model };
@@ -102,8 +114,7 @@ static void print_summary(struct store *s, const struct manifest *m)
 	print_line("state", &b);
 	put_size(&b, s, m);
 	print_line("size", &b);
-	buf_printf(&b, "%" PRIu64 " in %" PRIu64 " process%s, %" PRIu64 " thread%s", m->events, m->processes,
-		   m->processes == 1 ? "" : "es", m->threads, m->threads == 1 ? "" : "s");
+	put_events(&b, m);
 	print_line("events", &b);
 	put_host(&b, m);
 	print_line("machine", &b);
