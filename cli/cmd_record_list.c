@@ -229,6 +229,14 @@ static int list_json(struct store *s, const struct store_id *ids, size_t n)
 	return r < 0 ? fail_memory() : 0;
 }
 
+static void tell_none(const char *data_dir)
+{
+	char *dir CLEANUP(freep) = NULL;
+
+	if (store_default_dir(data_dir, &dir) >= 0)
+		fprintf(stderr, "no recordings in %s%s\n", dir, term_is_tty(TERM_ERR) ? "; make one: hermit record -- PROGRAM" : "");
+}
+
 static int run(const struct cmd_call *call)
 {
 	const struct values *v = call->values;
@@ -244,8 +252,8 @@ static int run(const struct cmd_call *call)
 		return fail_r(r, NULL, "cannot list the recordings in %s", store_dir(s));
 	if (v->json)
 		return list_json(s, ids, n);
-	if (!n && term_is_tty(TERM_OUT))
-		fprintf(stderr, "No recordings yet. Make one: hermit record -- PROGRAM\n");
+	if (!n && (!s || term_is_tty(TERM_OUT)))
+		tell_none(v->data_dir);
 	return list_text(s, ids, n);
 }
 

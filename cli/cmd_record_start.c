@@ -64,7 +64,8 @@ static int record(struct record_job *job)
 		return record_job_report(job, r, &ei);
 	if (res.truncated)
 		warn_user("the recording was cut off: %s", res.reason);
-	announce(s, &res);
+	if (!v->quiet || res.truncated)
+		announce(s, &res);
 	if (!v->no_seal)
 		sealer_start(s, &res.id);
 	if (res.status == -1) /* cut off before the guest ended */
@@ -97,7 +98,7 @@ static const struct opt opts[] = {
 	ROW(OPT_STRING, 0, "workdir", workdir, .arg = "DIR",
 	    .help = "Run it in DIR; a relative program path is looked up there"),
 	ROW(OPT_STRING, 0, "name", label, .arg = "LABEL",
-	    .help = "Label of the recording, usable instead of its id"),
+	    .help = "Label of the recording, usable instead of its id; of several with the same one the newest is meant"),
 	OPT_DATA_DIR(struct record_values, data_dir),
 	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
 	    .help = "Kill the program after that time, keep no recording, exit with 124"),
@@ -113,6 +114,8 @@ static const struct opt opts[] = {
 	    .help = "Compare memory checksums and what system calls read as well"),
 	ROW(OPT_FLAG, 0, "no-seal", no_seal,
 	    .help = "Do not compress the recording in the background afterwards"),
+	ROW(OPT_FLAG, 'q', "quiet", quiet,
+	    .help = "Do not print how to replay the recording, unless it was cut off"),
 	ROW(OPT_FLAG, 0, "strict", strict, .hidden = true, .help = "Accepted, without effect"),
 	{ .kind = OPT_END_ },
 };

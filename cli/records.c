@@ -131,7 +131,7 @@ int record_job_report(const struct record_job *job, int r, const struct errinfo 
 		return exec_answers[i].code;
 	}
 	if (r == ERR_TIMEOUT)
-		return fail(EXIT_DEADLINE, "Recording timed out after %llu seconds; the recording container was terminated",
+		return fail(EXIT_DEADLINE, "Recording timed out after %llu seconds; the guest was killed",
 			    (unsigned long long)job->v->timeout_s);
 	return fail_r(r, ei, "cannot record %s", job->argv[0]);
 }

@@ -12,7 +12,7 @@ struct record_values {
 	struct opt_list env;
 	int base_env, cpu_profile;
 	uint64_t timeout_s, checksum;
-	bool verify, verify_strict, strict, no_seal;
+	bool verify, verify_strict, strict, no_seal, quiet;
 };
 
 /* What is to be recorded, found and checked. */
