@@ -25,14 +25,19 @@ static int no_debugger(const struct cmd_call *call)
 	return EXIT_INTERNAL;
 }
 
-/* What is left to say after the recorded output. */
-static int finish(struct replay *p, const struct store_id *id, const struct rep_result *res)
+/* What is left to say after the recorded output. live: it was being recorded when the replay began. */
+static int finish(struct replay *p, const struct store_id *id, const struct rep_result *res, bool live)
 {
 	const struct manifest *m = store_reader_manifest(p->reader);
 	struct buf why CLEANUP(buf_done) = { 0 };
 
 	if (!res->truncated)
 		return end_like(res->status);
+	if (live) {
+		warn_user("recording %s is still being recorded: replayed its first %llu events", id->hex,
+			  (unsigned long long)res->events);
+		return end_like(res->status);
+	}
 	text_safe(&why, m->reason ? m->reason : "its recorder was stopped");
 	warn_user("recording %s is truncated (%s): replayed its %llu events, up to the cut", id->hex, buf_cstr(&why),
 		  (unsigned long long)res->events);
@@ -47,6 +52,7 @@ static int run(const struct cmd_call *call)
 	struct errinfo ei = { 0 };
 	struct rep_result res;
 	struct store_id id;
+	bool live;
 	int r;
 
 	if (!v->autopilot)
@@ -55,11 +61,12 @@ static int run(const struct cmd_call *call)
 	if (r)
 		return r;
 	r = replay_open(&p, s, &id, &ei);
+	live = r >= 0 && store_reader_manifest(p.reader)->state == RECORDING_OPEN && stores_is_recording(s, &id);
 	if (r >= 0)
 		r = replay_run(&p, STDOUT_FILENO, STDERR_FILENO, v->check, &res, &ei);
 	if (r < 0)
 		return replay_report(&p, &id, r, &ei);
-	return finish(&p, &id, &res);
+	return finish(&p, &id, &res, live);
 }
 
 /* clang-format off */
@@ -76,8 +83,9 @@ static const struct opt opts[] = {
 const struct cmd cmd_replay = {
 	.name = "replay",
 	.summary = "Give a recorded execution back",
-	.usage = "[OPTIONS] [ID]",
-	.about = "Replays a recording: its processes run again and get the recorded result of every system call, so they compute the same. "
+	.usage = "--autopilot [OPTIONS] [ID]",
+	.about = "Replays a recording. --autopilot (-a) is needed until the debugger is there.\n"
+		 "Its processes run again and get the recorded result of every system call, so they compute the same. "
 		 "Nothing outside is touched, and nothing of the recorded machine is needed. With --autopilot the recorded output "
 		 "appears as it was written, and hermit ends as the program did: with its exit code, or killed by the same signal. "
 		 "If the replay comes to differ from the recording, hermit says where and exits with 125.\n"

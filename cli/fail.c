@@ -69,6 +69,9 @@ int fail(enum exit_code code, const char *fmt, ...)
 	for (size_t i = 0; i < ARRAY_SIZE(markers); i++)
 		if (markers[i].code == code)
 			marker = markers[i].line;
+	/* mostly a mistake of the user, who would take the line for a fault of hermit */
+	if (code == EXIT_INTERNAL && term_is_tty(TERM_ERR))
+		marker = NULL;
 	va_start(ap, fmt);
 	print_failure(marker, fmt, ap);
 	va_end(ap);
@@ -94,15 +97,20 @@ void fail_cause(const char *fmt, ...)
 	va_end(ap);
 }
 
+void fail_advice(int r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
+		if (advices[i].r == r)
+			fail_cause("%s", advices[i].advice);
+}
+
 void fail_causes(int r, const struct errinfo *ei)
 {
 	if (ei && ei->text[0])
 		fail_cause("%s", ei->text);
 	else if (r < 0)
 		fail_cause("%s", err_str(r));
-	for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
-		if (advices[i].r == r)
-			fail_cause("%s", advices[i].advice);
+	fail_advice(r);
 }
 
 int fail_r(int r, const struct errinfo *ei, const char *fmt, ...)

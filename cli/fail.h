@@ -1,6 +1,6 @@
 /* Exit codes, and the one way a command reports that it failed.
  *
- * On stderr: a line that scripts can match, what failed, then the causes and what to do:
+ * On stderr: a line that scripts can match (of this class not on a terminal), what failed, then the causes and what to do:
  *
  *     HERMIT_INTERNAL_FAILURE class=cli-error
  *     Error: cannot read recording 6ba7
@@ -23,7 +23,7 @@ enum exit_code {
 	EXIT_SIGNALED = 128,       /* + signal number */
 };
 
-/* Prints the class line of code and "Error: <text>". Returns code. */
+/* Prints the class line of code (cli-error only where stderr is no terminal: people need not read it) and "Error: <text>". Returns code. */
 int fail(enum exit_code code, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same for a replay that diverged: EXIT_INTERNAL with a class line of its own. */
 int fail_diverged(const char *fmt, ...) PRINTF_LIKE(1, 2);
@@ -33,6 +33,8 @@ void fail_cause(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int fail_r(int r, const struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Only the cause lines of fail_r(). */
 void fail_causes(int r, const struct errinfo *ei);
+/* The last of them: what can be done about r. */
+void fail_advice(int r);
 /* fail() for want of memory. */
 int fail_memory(void);
 /* A remark on stderr that ends nothing: "hermit: warning: <text>". */

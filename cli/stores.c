@@ -3,8 +3,10 @@
 #include "cli/stores.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/log.h"
@@ -23,11 +25,20 @@ static int find_dir(const char *dir, char **ret)
 	return EXIT_INTERNAL;
 }
 
+static int fail_none(const char *dir)
+{
+	fail(EXIT_INTERNAL, "there are no recordings in %s", dir);
+	fail_cause("make one: hermit record -- PROGRAM");
+	return EXIT_INTERNAL;
+}
+
 static int open_dir(const char *dir, bool create, struct store **ret)
 {
 	struct errinfo ei = { 0 };
 	int r = store_open(dir, create, ret, &ei);
 
+	if (r == -ENOENT && !create)
+		return fail_none(dir);
 	if (r < 0)
 		return fail_r(r, &ei, "cannot open the recordings in %s", dir);
 	/* A store that may only be read has nothing for us to tidy up. */
@@ -74,13 +85,14 @@ int stores_resolve(struct store *s, const char *text, struct store_id *ret)
 	}
 	if (r >= 0)
 		return 0;
-	if (text)
+	if (text && r != ERR_NOT_FOUND)
 		return fail_r(r, &ei, "cannot find recording '%s' in %s", text, store_dir(s));
-	fail(EXIT_INTERNAL, "cannot find the last recording in %s", store_dir(s));
-	fail_causes(r, &ei);
-	if (r == ERR_NOT_FOUND)
-		fail_cause("make one: hermit record -- PROGRAM");
-	return EXIT_INTERNAL;
+	if (text) {
+		fail(EXIT_INTERNAL, "cannot find recording '%s' in %s", text, store_dir(s));
+		fail_advice(r);
+		return EXIT_INTERNAL;
+	}
+	return r == ERR_NOT_FOUND ? fail_none(store_dir(s)) : fail_r(r, &ei, "cannot find the last recording in %s", store_dir(s));
 }
 
 int stores_open_resolve(const char *dir, const char *text, struct store **ret, struct store_id *ret_id)
@@ -122,6 +134,15 @@ bool stores_retry(struct stores_patience *p, struct store *s, const struct store
 	}
 	usleep(RETRY_MS * 1000);
 	return true;
+}
+
+bool stores_is_recording(const struct store *s, const struct store_id *id)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/tmp/%s/lock", store_dir(s), id->hex);
+	int fd CLEANUP(closep) = path ? os_open(path, O_RDONLY, 0) : -1;
+
+	/* as the recorder holds it all the time, trying is no disturbance */
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
 char *stores_abs_dir(const struct store *s)
