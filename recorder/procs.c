@@ -311,6 +311,14 @@ static int await_death(struct rec_task *t)
 	}
 }
 
+/* Signals that waited for this thread may have been meant for its process: the others get them. */
+static void pass_on_signals(struct rec_task *t)
+{
+	for (unsigned i = 0; i < t->n_stash && t->proc->live > 1; i++)
+		kill(t->t.tgid, t->stash[i].si_signo);
+	t->n_stash = 0;
+}
+
 int rec_exiting(struct rec_task *t)
 {
 	unsigned long status;
@@ -320,6 +328,7 @@ int rec_exiting(struct rec_task *t)
 		return r;
 	t->exit_status = (int)status;
 	t->exit_known = true;
+	pass_on_signals(t);
 	t->cut_short |= t->ran;
 	r = rec_park(t); /* killed inside a call: it got as far as its entry */
 	if (r < 0)
