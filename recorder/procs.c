@@ -362,8 +362,10 @@ int rec_gone(struct rec_task *t)
 		if (r >= 0)
 			r = log_exit(t);
 	}
-	if (t->t.tgid == rec->first_pid && t->proc->info.parent == 0 && !t->proc->live)
+	if (t->t.tgid == rec->first_pid && t->proc->info.parent == 0 && !t->proc->live) {
 		rec->first_status = t->exit_status;
+		rec->first_ended = rec->now;
+	}
 	rec_task_remove(rec, t);
 	return r;
 }

@@ -177,6 +177,8 @@ struct rec {
 	uint64_t last_object;
 	int first_status;
 	pid_t first_pid;
+	uint64_t first_ended; /* when the first process ended while others went on, 0 = not */
+	bool told_waiting;
 	bool forwarded;     /* a signal to hermit was passed on */
 	int error;          /* sticky failure of the store: ends the recording */
 	char reason[256];

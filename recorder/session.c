@@ -21,6 +21,7 @@
 #include "base/os.h"
 
 #define TICK_US 20000
+#define TELL_NS 2000000000ull
 #define FLUSH_NS 20000000ull
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
 
@@ -281,6 +282,16 @@ static int take_signal(struct rec *rec)
 	return ERR_INTERRUPTED;
 }
 
+/* The recording ends with the whole tree. That is not what everybody expects. */
+static void tell_waiting(struct rec *rec, uint64_t now)
+{
+	if (rec->told_waiting || !rec->first_ended || now - rec->first_ended < TELL_NS)
+		return;
+	rec->told_waiting = true;
+	log_warn("%s has ended, %u of its tree go on: the recording ends with them, or with a second SIGINT or SIGTERM", rec->opt->program,
+		 rec->n_tasks);
+}
+
 static int tick(struct rec *rec)
 {
 	uint64_t now = rec->now = os_mono_ns();
@@ -288,6 +299,7 @@ static int tick(struct rec *rec)
 
 	if (r < 0)
 		return r;
+	tell_waiting(rec, now);
 	if (rec->deadline && now > rec->deadline)
 		return ERR_TIMEOUT;
 	if (now - rec->last_flush > FLUSH_NS) {
