@@ -13,6 +13,7 @@ enum aspace_flags {
 	ASPACE_GROWSDOWN = 1 << 2,
 	ASPACE_VDSO = 1 << 3,      /* vdso, vvar: hidden from the guest */
 	ASPACE_HERMIT = 1 << 4,    /* ours: scratch memory, gate */
+	ASPACE_VIEW = 1 << 5,      /* private, but follows a shared object where it is not written */
 };
 
 struct mapping {

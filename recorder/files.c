@@ -268,7 +268,7 @@ static int path_truncated(struct rec_task *t)
 		return 0;
 	if (path[at] == '/')
 		memcpy(path + at - 4, "root", 4); /* over "cwd/" */
-	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, 0, UINT64_MAX / 2);
+	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, path, 0, UINT64_MAX / 2);
 }
 
 static int file_written(struct rec_task *t, int64_t result)

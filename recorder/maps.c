@@ -242,6 +242,7 @@ static int map_private_object(struct rec_task *t, struct mapping *m, uint64_t si
 		return r;
 	object = m->object;
 	m->object = 0;
+	m->flags |= ASPACE_VIEW;
 	e = map_effect(t, m, MAP_F_PRIVATE, "");
 	e->source = MAP_SOURCE_SHARED;
 	e->object = object;
@@ -268,6 +269,8 @@ static void name_effects(struct rec_task *t, const char *name)
 			t->rec->fx.e[i].name = kept;
 }
 
+static int make_views(struct rec_task *t, const struct stat *st, const char *path);
+
 static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool shared)
 {
 	char path[48], name[4096];
@@ -283,6 +286,10 @@ static int map_file(struct rec_task *t, struct mapping *m, int guest_fd, bool sh
 		m->ino = 0;
 		m->flags |= ASPACE_ANON;
 	}
+	if (shared && m->ino && !object_in_use(t->rec, m->dev, m->ino))
+		r = make_views(t, &st, path);
+	if (r < 0)
+		return r;
 	if (shared)
 		r = map_shared(t, m, m->ino ? (uint64_t)st.st_size : m->end - m->start);
 	else if (object_in_use(t->rec, m->dev, m->ino))
@@ -372,8 +379,6 @@ static void changed_in(struct rec_task *owner, struct rec_task *writer, const st
 
 	if (lo >= hi)
 		return;
-	if (owner->ran && owner != writer && !(m->flags & ASPACE_SHARED))
-		rec_warn(writer->rec, "a file was written that process %d had mapped privately while it computed: replay may diverge", owner->t.tgid);
 	fx_memory(&writer->rec->fx, &owner->t, EFFECT_MEM, m->start + (lo - m->offset), hi - lo);
 	for (uint32_t i = from; i < writer->rec->fx.n; i++)
 		writer->rec->fx.e[i].thread = owner->num;
@@ -394,22 +399,74 @@ static bool first_of_its_memory(const struct rec *rec, const struct rec_task *t)
 	return true;
 }
 
-int rec_inode_changed(struct rec_task *t, const struct stat *st, uint64_t off, uint64_t len)
+typedef int (*mapping_fn)(struct rec_task *t, struct rec_task *owner, struct mapping *m, void *ctx);
+
+/* Calls fn for each mapping of the file, shared or private, in every address space once. */
+static int each_mapping(struct rec_task *t, uint64_t dev, uint64_t ino, bool shared, mapping_fn fn, void *ctx)
 {
+	for (struct rec_task *o = t->rec->tasks; o; o = o->next) {
+		struct aspace *as = o->t.mm ? &o->t.mm->as : NULL;
+
+		if (!as || o->state == REC_DYING || !first_of_its_memory(t->rec, o))
+			continue;
+		for (size_t i = 0; i < as->n; i++) {
+			struct mapping *m = &as->m[i];
+			int r = m->ino == ino && m->dev == dev && !!(m->flags & ASPACE_SHARED) == shared ? fn(t, o, m, ctx) : 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return t->rec->fx.error;
+}
+
+struct change {
+	const char *path; /* opens the file */
+	uint64_t off, len, size;
+};
+
+static int shared_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, void *ctx)
+{
+	const struct change *c = ctx;
+
+	changed_in(owner, t, m, c->off, c->len);
+	return 0;
+}
+
+static int view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, void *ctx)
+{
+	const struct change *c = ctx;
+	struct rec_object *o = object_of(t->rec, m->dev, m->ino);
+
+	if (!o)
+		return -ENOMEM;
+	o->known = true;
+	object_size(t->rec, o, c->size);
+	rec_view_changed(t, owner, m, o->number, c->path, c->off, c->len);
+	return 0;
+}
+
+/* The file is about to be mapped shared for the first time: whoever has it privately will see what is written there. */
+static int make_views(struct rec_task *t, const struct stat *st, const char *path)
+{
+	struct change c = { .path = path, .len = UINT64_MAX / 2, .size = (uint64_t)st->st_size };
+
+	if (!rec_maybe_mapped(t->rec, st->st_dev, st->st_ino))
+		return 0;
+	return each_mapping(t, st->st_dev, st->st_ino, false, view_changed, &c);
+}
+
+int rec_inode_changed(struct rec_task *t, const struct stat *st, const char *path, uint64_t off, uint64_t len)
+{
+	struct change c = { .path = path, .off = off, .len = len, .size = (uint64_t)st->st_size };
+	int r;
+
 	if (!rec_maybe_mapped(t->rec, st->st_dev, st->st_ino))
 		return 0;
 	rec_mapped_written(t->rec, st->st_dev, st->st_ino);
 	follow_size(t, st);
-	for (struct rec_task *o = t->rec->tasks; o; o = o->next) {
-		const struct aspace *as = o->t.mm ? &o->t.mm->as : NULL;
-
-		if (!as || o->state == REC_DYING || !first_of_its_memory(t->rec, o))
-			continue;
-		for (size_t i = 0; i < as->n; i++)
-			if (as->m[i].ino == st->st_ino && as->m[i].dev == st->st_dev)
-				changed_in(o, t, &as->m[i], off, len);
-	}
-	return t->rec->fx.error;
+	r = each_mapping(t, st->st_dev, st->st_ino, true, shared_changed, &c);
+	return r < 0 ? r : each_mapping(t, st->st_dev, st->st_ino, false, view_changed, &c);
 }
 
 int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
@@ -421,7 +478,7 @@ int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len)
 	if (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
-	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, off, len);
+	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, path, off, len);
 }
 
 void rec_shared_content(struct rec_task *t)

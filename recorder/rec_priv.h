@@ -291,9 +291,13 @@ int rec_snapshot_take(struct rec_task *t) MUST_CHECK;
 void rec_snapshot_compare(struct rec_task *t);
 void rec_snapshot_free(struct rec_task *t);
 
+/* --- views.c --- */
+/* m, a private mapping of owner, shows a file of which [off, off+len) has changed. path opens the file here. */
+void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
+
 /* --- mapped.c --- */
 /* The same of a file that is not open. */
-int rec_inode_changed(struct rec_task *t, const struct stat *st, uint64_t off, uint64_t len) MUST_CHECK;
+int rec_inode_changed(struct rec_task *t, const struct stat *st, const char *path, uint64_t off, uint64_t len) MUST_CHECK;
 /* False: no process has ever mapped that file. */
 bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino);
 void rec_note_mapped(struct rec *rec, const struct stat *st, const char *path);

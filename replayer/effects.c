@@ -371,6 +371,25 @@ static bool changes_memory(enum effect_kind kind)
 	return kind == EFFECT_MEM || kind == EFFECT_ZERO || kind == EFFECT_MAP || kind == EFFECT_UNMAP;
 }
 
+/* On another thread than the event's: its registers stay, the outcome of its own call may be in them already. */
+static int apply_elsewhere(struct rep_session *s, struct rep_task *to, const struct effect *e, struct errinfo *ei)
+{
+	struct user_regs_struct *r, saved;
+	int rc;
+
+	if (e->kind != EFFECT_MAP && e->kind != EFFECT_UNMAP)
+		return apply_one(s, to, e, ei);
+	rc = eng_regs(&to->t, &r);
+	if (rc < 0)
+		return rc;
+	saved = *r;
+	saved.orig_rax = (unsigned long)-1;
+	rc = apply_one(s, to, e, ei);
+	if (rc >= 0)
+		eng_regs_set(&to->t, &saved);
+	return rc;
+}
+
 int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	for (uint32_t i = 0; i < ev->n_effects; i++) {
@@ -383,7 +402,7 @@ int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev,
 		if (changes_memory(e->kind) && rep_touches_gate(e->addr, e->len))
 			return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": the recorded program uses the page at %#llx, which replay needs",
 					   ev->number, ENG_STUB_GATE);
-		r = apply_one(s, to, e, ei);
+		r = to == t ? apply_one(s, to, e, ei) : apply_elsewhere(s, to, e, ei);
 		if (r < 0)
 			return errinfo_set_r(ei, r, "event %" PRIu64 ": effect %u (%s at %#" PRIx64 ", %" PRIu64 " bytes) of thread %u", ev->number, i,
 					     effect_kind_name(e->kind), e->addr, e->len, to->num);
