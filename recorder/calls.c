@@ -398,6 +398,8 @@ int rec_call_exit(struct rec_task *t)
 			return rc < 0 ? rc : make_again(t);
 	}
 	rc = interrupted(t, result) ? leave_interrupted(t, result) : leave_call(t, result);
+	if (rc >= 0)
+		rc = rec_late_content(t);
 	if (rc < 0)
 		return rc;
 	if (t->outs.res.row->flags & SYS_F_SCHED)

@@ -21,6 +21,8 @@
 #define PAGE 4096ull
 /* A file beyond this is not stored whole for a mapping of a small part of it. */
 #define WHOLE_FILE_MAX (256ull << 20)
+/* Content beyond this is logged in pieces of this size. */
+#define LATE_MIN (8ull << 20)
 /* How far below a growing stack's known start an address still counts as part of it. */
 #define STACK_REACH (64ull << 20)
 
@@ -84,6 +86,39 @@ static void nonzero_content(struct rec_task *t, uint64_t addr, uint64_t len)
 			break; /* beyond the end of the file */
 	}
 	free(p);
+}
+
+/* The content of a new mapping: now, or when it is large after the call's event, in pieces: an event is held in memory as a whole. */
+static void mapping_content(struct rec_task *t, const struct mapping *m)
+{
+	uint64_t len = m->end - m->start;
+
+	if (len <= LATE_MIN) {
+		nonzero_content(t, m->start, len);
+		return;
+	}
+	t->late_addr = m->start;
+	t->late_len = len;
+}
+
+int rec_late_content(struct rec_task *t)
+{
+	int r = 0;
+
+	while (t->late_len && r >= 0) {
+		uint64_t n = MIN(t->late_len, LATE_MIN);
+		struct event ev;
+
+		nonzero_content(t, t->late_addr, n);
+		t->late_addr += n;
+		t->late_len -= n;
+		if (!t->rec->fx.n)
+			continue;
+		rec_event_init(t, &ev, EVENT_NOTE);
+		ev.text = "content of a large mapping";
+		r = rec_log(t->rec, &ev);
+	}
+	return r;
 }
 
 /* The file behind the mapping at addr, as /proc shows it: works for deleted and renamed files and memfds. -1 when it cannot be opened. */
@@ -191,7 +226,7 @@ static void map_private(struct rec_task *t, struct mapping *m, int guest_fd)
 		e->source = MAP_SOURCE_BLOB;
 	} else {
 		e->offset = 0;
-		nonzero_content(t, m->start, m->end - m->start);
+		mapping_content(t, m);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -218,7 +253,7 @@ static int map_shared(struct rec_task *t, struct mapping *m, uint64_t size)
 		e->len = m->end - m->start;
 	}
 	if (m->ino)
-		nonzero_content(t, m->start, m->end - m->start);
+		mapping_content(t, m);
 	return 0;
 }
 
@@ -240,6 +275,10 @@ static int map_private_object(struct rec_task *t, struct mapping *m, uint64_t si
 
 	if (r < 0)
 		return r;
+	if (t->late_len) { /* it belongs to the object, not to the view */
+		nonzero_content(t, m->start, m->end - m->start);
+		t->late_len = 0;
+	}
 	object = m->object;
 	m->object = 0;
 	m->flags |= ASPACE_VIEW;

@@ -112,6 +112,7 @@ struct rec_task {
 	struct effect *inputs; /* INPUT effects kept for the event (owned copies) */
 	uint32_t n_inputs;
 	struct buf input_bytes;
+	uint64_t late_addr, late_len; /* large content of a new mapping: logged after the call's event, in pieces */
 	bool args_changed;     /* argument registers must be restored at exit */
 	struct rec_snapshot *snapshot; /* memory before a call with unknown effects */
 	struct scratch_move *moves; /* buffers moved to scratch memory */
@@ -278,6 +279,8 @@ int rec_shm_attached(struct rec_task *t, uint64_t addr) MUST_CHECK;
 int rec_map_image(struct rec_task *t, const struct maps_line *line) MUST_CHECK;
 /* The call changed [off, off+len) of the file behind fd: notes what mappings of it show now. */
 int rec_file_changed(struct rec_task *t, int fd, uint64_t off, uint64_t len) MUST_CHECK;
+/* The content that a large new mapping has, in NOTE events of limited size behind the call that made it. */
+int rec_late_content(struct rec_task *t) MUST_CHECK;
 /* What shared objects hold now, for a thread that dies in the middle of a run that replay cannot repeat. */
 void rec_shared_content(struct rec_task *t);
 /* Nobody else sees what t does to memory: no other threads, nothing shared. */
