@@ -367,5 +367,7 @@ int rec_gone(struct rec_task *t)
 		rec->first_ended = rec->now;
 	}
 	rec_task_remove(rec, t);
+	if (rec->n_early)
+		rec_drop_orphans(rec);
 	return r;
 }

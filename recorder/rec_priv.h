@@ -166,6 +166,7 @@ struct rec {
 	bool give_way;      /* the current task yielded */
 	/* Stops of children seen before their parent's birth event. */
 	struct rec_early {
+		bool orphan; /* its parent was killed before that: it dies too */
 		pid_t tid;
 		struct eng_stop stop;
 	} early[64];
@@ -211,6 +212,8 @@ void rec_ready(struct rec_task *t, enum eng_resume how, int signo);
 /* Kills the whole tree and waits for it. */
 void rec_kill_all(struct rec *rec);
 void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st);
+/* Kills children that no birth event will ever claim. */
+void rec_drop_orphans(struct rec *rec);
 
 /* --- sched.c --- */
 /* Runs tasks until one has a stop to be handled: 1 and it in *ret, 0 when no task is left. ERR_INTERRUPTED from signals. */

@@ -22,6 +22,54 @@ static bool runnable(const struct rec_task *t)
 	return t->state == REC_STOPPED || t->state == REC_READY;
 }
 
+static void let_die(pid_t tid)
+{
+	struct eng_task probe = { .tid = tid };
+
+	kill(tid, SIGKILL);
+	if (eng_resume(&probe, ENG_RUN, 0) < 0)
+		log_trace("%d is dying", tid);
+}
+
+static void note_unknown(struct rec *rec, pid_t tid, const struct eng_stop *st)
+{
+	struct rec_early *e = rec->early;
+
+	while (e < rec->early + rec->n_early && e->tid != tid)
+		e++;
+	if (e == rec->early + rec->n_early) {
+		if (st->kind == ENG_STOP_GONE)
+			return;
+		if (rec->n_early == ARRAY_SIZE(rec->early)) {
+			let_die(tid);
+			return;
+		}
+		rec->n_early++;
+		*e = (struct rec_early){ .tid = tid };
+	}
+	e->stop = *st; /* killed meanwhile: the later stop counts */
+	if (e->orphan && st->kind == ENG_STOP_GONE)
+		*e = rec->early[--rec->n_early];
+	else if (e->orphan)
+		let_die(tid);
+}
+
+void rec_drop_orphans(struct rec *rec)
+{
+	for (const struct rec_task *t = rec->tasks; t; t = t->next) {
+		uint32_t nr = t->outs.call.nr;
+
+		if (t->in_call && (nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3))
+			return; /* a parent whose birth event is still to come */
+	}
+	for (unsigned i = 0; i < rec->n_early; i++)
+		if (!rec->early[i].orphan) {
+			rec->early[i].orphan = true;
+			rec_warn(rec, "process %d was born while its parent was killed: it is killed too", rec->early[i].tid);
+			let_die(rec->early[i].tid);
+		}
+}
+
 /* A child's first stop may come before its parent's birth event is handled: it is kept in rec->early for rec_birth(). */
 void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
 {
@@ -44,8 +92,7 @@ void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
 		}
 	}
 	if (!t) {
-		if (rec->n_early < ARRAY_SIZE(rec->early))
-			rec->early[rec->n_early++] = (struct rec_early){ tid, *st };
+		note_unknown(rec, tid, st);
 		return;
 	}
 	t->t.stop = *st;
