@@ -93,8 +93,6 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.stdin_fd = job->fds[0],
 		.stdout_fd = job->fds[1],
 		.stderr_fd = job->fds[2],
-		.stop_fd = -1,
-		.discard = job->discard,
 	};
 
 	return rec_record(s, &opt, ret, ei);

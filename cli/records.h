@@ -22,7 +22,6 @@ struct record_job {
 	char **argv;   /* borrowed */
 	char **env;    /* owned */
 	int fds[3];    /* the guest's 0, 1, 2 */
-	bool discard;  /* leave `last` alone */
 };
 
 /* Fills job for argv (at least one word). 0, or the exit code after the fault was printed. record_job_done() is due in any case. */

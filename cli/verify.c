@@ -241,7 +241,6 @@ static int verify_in(struct record_job *job, const char *dir)
 		job->fds[0] = null;
 		job->fds[1] = v.recorded.fd[0];
 		job->fds[2] = v.recorded.fd[1];
-		job->discard = true;
 		r = record_and_replay(&v);
 	}
 	store_free(v.store);

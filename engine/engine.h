@@ -24,7 +24,6 @@ enum eng_stop_kind {
 	ENG_STOP_GROUP,     /* group-stop by .signo (SIGSTOP, ...) */
 	ENG_STOP_TRAP,      /* PTRACE_EVENT_STOP that is no group-stop: first stop of a new task, end of a group-stop */
 	ENG_STOP_BIRTH,     /* fork, vfork or clone event: .message = new tid */
-	ENG_STOP_VFORK_DONE,
 	ENG_STOP_EXEC,      /* .message = former tid */
 	ENG_STOP_EXITING,   /* PTRACE_EVENT_EXIT: .message = exit status */
 	ENG_STOP_GONE,      /* the task was reaped: .status = wait status */

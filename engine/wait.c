@@ -25,8 +25,6 @@ static enum eng_stop_kind event_kind(int event, int sig)
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
 		return ENG_STOP_BIRTH;
-	case PTRACE_EVENT_VFORK_DONE:
-		return ENG_STOP_VFORK_DONE;
 	case PTRACE_EVENT_EXEC:
 		return ENG_STOP_EXEC;
 	case PTRACE_EVENT_EXIT:
@@ -66,7 +64,6 @@ const char *eng_stop_name(enum eng_stop_kind kind)
 		[ENG_STOP_GROUP] = "group stop",
 		[ENG_STOP_TRAP] = "trap",
 		[ENG_STOP_BIRTH] = "birth",
-		[ENG_STOP_VFORK_DONE] = "vfork done",
 		[ENG_STOP_EXEC] = "exec",
 		[ENG_STOP_EXITING] = "exiting",
 		[ENG_STOP_GONE] = "gone",

@@ -17,8 +17,6 @@ struct rec_options {
 	enum rec_cpu_profile cpu_profile;
 	const char *version;       /* hermit's version for the manifest */
 	int stdin_fd, stdout_fd, stderr_fd; /* the guest's 0, 1, 2: usually 0, 1, 2 */
-	int stop_fd;               /* -1, or an eventfd/signalfd: see rec_stop below */
-	bool discard;              /* keep the recording out of `last` and the list (caller removes it): used by --verify */
 };
 
 struct rec_result {
