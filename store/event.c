@@ -197,6 +197,7 @@ static bool in_stream(const struct encoder *e, const struct effect *f)
 /* clang-format off */
 static inline void put_effect_addr(struct encoder *e, const struct effect *f) { put_u(e, f->addr); }
 static inline void put_effect_len(struct encoder *e, const struct effect *f) { put_u(e, f->len); }
+static inline void put_effect_hash(struct encoder *e, const struct effect *f) { put_raw(e, &f->hash, sizeof(f->hash)); }
 static inline void put_effect_object(struct encoder *e, const struct effect *f) { put_u(e, f->object); }
 static void put_effect_name(struct encoder *e, const struct effect *f) { put_string(e, f->name, 0); }
 /* clang-format on */
@@ -536,6 +537,14 @@ static void get_effect_data(struct decoder *d, struct effect *f, bool stream)
 	/* nothing has no place */
 	if (f->len == 0 || f->data_off > UINT64_MAX - f->len)
 		fail(d, ERR_CORRUPT);
+}
+
+static void get_effect_hash(struct decoder *d, struct effect *f, UNUSED bool stream)
+{
+	const uint8_t *hash = get_raw(d, sizeof(f->hash));
+
+	if (hash)
+		memcpy(&f->hash, hash, sizeof(f->hash));
 }
 
 static void get_effect_map(struct decoder *d, struct effect *f, UNUSED bool stream)

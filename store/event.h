@@ -23,8 +23,8 @@ enum event_kind {
 	EVENT_SYSCALL_ENTER = 3, /* entry of a call during which other threads ran */
 	EVENT_SYSCALL_EXIT = 4,  /* result of that call */
 	EVENT_SIGNAL = 5,        /* a signal reached the thread */
-	EVENT_SCHED = 6,         /* reserved for preemption: place is an ASYNC_POINT */
-	EVENT_ASYNC_POINT = 7,   /* reserved (docs/ASYNC.md, later) */
+	EVENT_SCHED = 6,         /* reserved */
+	EVENT_ASYNC_POINT = 7,   /* the thread was stopped while it computed: a place inside computation, described by the state there (docs/ASYNC.md) */
 	EVENT_BUFFER = 8,        /* reserved: a chunk of in-guest records */
 	EVENT_TSC = 9,           /* rdtsc or rdtscp */
 	EVENT_CPUID = 10,
@@ -66,6 +66,7 @@ enum effect_kind {
 	EFFECT_OUTPUT = 7, /* data = bytes that reached stdout/stderr without passing through guest memory (sendfile, splice) */
 	EFFECT_RESIZE = 8, /* shared object `object` now has len bytes */
 	EFFECT_ZERO = 9,   /* addr, len: guest memory is zero now */
+	EFFECT_HASH = 10,  /* addr, len, hash: what guest memory held there (eng_hash()); compared, never written */
 	EFFECT_MAX_
 };
 
@@ -92,6 +93,25 @@ struct blob_id {
 	uint8_t sha256[32];
 };
 
+/* ASYNC_POINT: its REGS, XSTATE, INPUT and HASH effects are the state by which replay knows the place. args[]: */
+enum event_point {
+	EVENT_POINT_KIND = 0,    /* enum event_point_kind */
+	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event; 0: a part of it */
+	EVENT_POINT_CPU = 2,     /* about how long it has computed since then, ns */
+	EVENT_POINT_REASON = 3,  /* enum event_point_reason */
+	EVENT_POINT_STEPS_RUN = 4,  /* STEPS: how many instructions */
+};
+
+enum event_point_kind {
+	EVENT_POINT_STATE = 0,   /* at the start of an instruction that a jump can replace (code_plan()) */
+	EVENT_POINT_BREAK = 1,   /* at the start of one that only a breakpoint can */
+	EVENT_POINT_REP = 2,     /* inside of a repeated string instruction */
+	EVENT_POINT_STEPS = 3,   /* so many single-stepped instructions after the previous event */
+	EVENT_POINT_KIND_MAX_
+};
+
+enum event_point_reason { EVENT_POINT_SLICE, EVENT_POINT_SIGNAL, EVENT_POINT_STOP, EVENT_POINT_CHAOS, EVENT_POINT_REASON_MAX_ };
+
 /* Largest effect data; larger ranges are split by the recorder. */
 #define EFFECT_DATA_MAX (64u << 20)
 /* Largest number of effects of one event. */
@@ -111,6 +131,7 @@ struct effect {
 	enum map_source source;
 	uint64_t object; /* MAP, RESIZE: number of the shared object, from 1 */
 	uint64_t offset; /* in the blob or object */
+	uint64_t hash;   /* HASH */
 	struct blob_id blob;
 	const char *name; /* path as the guest's kernel showed it, "" for none. Writing: borrowed. Reading: borrowed from the event. */
 };

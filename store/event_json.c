@@ -116,6 +116,7 @@ static void print_argv(struct printer *p, const struct event *ev)
 /* clang-format off */
 static void print_effect_addr(struct printer *p, const struct effect *e) { set(p, "addr", hex_number(e->addr)); }
 static void print_effect_len(struct printer *p, const struct effect *e) { set(p, "len", json_integer((json_int_t)e->len)); }
+static void print_effect_hash(struct printer *p, const struct effect *e) { set(p, "hash", hex_number(e->hash)); }
 static void print_effect_object(struct printer *p, const struct effect *e) { set(p, "object", json_integer((json_int_t)e->object)); }
 static void print_effect_name(struct printer *p, const struct effect *e) { set(p, "name", jsonx_string_lossy(e->name, strlen(e->name))); }
 /* clang-format on */

@@ -190,7 +190,7 @@ START_TEST(strictness)
 	FAILS(ERR_CORRUPT, decode_bytes("910100000000000000000000")); /* regs_hash that is 0 */
 	FAILS(ERR_CORRUPT, decode_bytes("5101000000"));  /* effects, none */
 	FAILS(ERR_CORRUPT, decode_bytes("510100000100"));  /* effect kind 0 */
-	FAILS(ERR_CORRUPT, decode_bytes("51010000010a"));  /* effect kind 10 */
+	FAILS(ERR_CORRUPT, decode_bytes("51010000010b"));  /* effect kind 11 */
 	FAILS(ERR_CORRUPT, decode_bytes("5101000001440000")); /* unknown bit in an effect */
 	FAILS(ERR_CORRUPT, decode_bytes("5101000001240000")); /* UNMAP with data in the stream */
 	FAILS(ERR_CORRUPT, decode_bytes("510100000114000000")); /* thread 0 written out */

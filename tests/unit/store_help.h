@@ -189,6 +189,10 @@ static inline void help_effect(struct rng *r, struct help_event *h, unsigned i)
 	}
 	if (e->kind == EFFECT_RESIZE)
 		e->object = rng_wide(r);
+	if (e->kind == EFFECT_ZERO && e->len & 1) {
+		e->kind = EFFECT_HASH;
+		e->hash = e->len * 0x9e3779b97f4a7c15ULL;
+	}
 	if (e->kind == EFFECT_MAP) {
 		e->prot = (uint32_t)rng_below(r, 8);
 		e->flags = (uint32_t)rng_below(r, MAP_F_ALL_ + 1);

@@ -1,0 +1,126 @@
+/* Machine code of guests: where an instruction can be stopped at, and the jumps and trampolines that do it without a stop for each pass.
+ *
+ * Replay finds an asynchronous point (docs/ASYNC.md) by putting a jump over the instruction at its address. The jump leads to a trampoline that
+ * compares registers and memory with the wanted values, without touching flags or stack, and goes on in the guest's code as long as one differs.
+ * The displaced instructions run as copies in the trampoline.
+ *
+ * Nothing here changes a guest: bytes come in through struct sys_mem, bytes go out. Zydis decodes.
+ */
+#ifndef ENGINE_CODE_H
+#define ENGINE_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/err.h"
+#include "engine/syscall.h"
+
+#define CODE_INSN_MAX 15
+#define CODE_JUMP_LEN 5 /* jmp rel32 */
+
+/* What an instruction is to those who stop around it. */
+enum code_class {
+	CODE_BAD,     /* does not decode, or cannot be read */
+	CODE_PLAIN,   /* can be copied elsewhere (rip-relative operands are rewritten), then runs on behind itself */
+	CODE_JCC,     /* conditional jump with an offset */
+	CODE_JUMP,    /* jmp, direct or not */
+	CODE_CALL,
+	CODE_RET,
+	CODE_REP,     /* string instruction with a repeat prefix: one instruction, many steps */
+	CODE_KEEP,    /* must run where it stands: syscall, int, loop, jrcxz, xbegin, pushf, popf, iret, far control flow, mov ss, ... */
+	CODE_CLASS_MAX_
+};
+
+struct code_insn {
+	enum code_class cls;
+	uint8_t len;
+	bool has_target;  /* direct jump or call: */
+	uint64_t target;
+};
+
+/* Decodes the instruction at addr. */
+void code_decode(const struct sys_mem *mem, uint64_t addr, struct code_insn *ret);
+
+/* --- operands, for those who want to know what the code ahead works with --- */
+
+/* General registers by number as in instruction encodings (rax rcx rdx rbx rsp rbp rsi rdi r8..r15). */
+struct code_regs {
+	uint64_t gpr[16], rip, fs_base, gs_base;
+};
+
+/* Calls fn(ctx, address, bytes) for each memory operand of up to n instructions from addr on, read straight on and following the first backward
+ * jump once, whose address follows from regs (operands through registers that the code in between writes are left out). */
+typedef void (*code_operand_fn)(void *ctx, uint64_t addr, unsigned len);
+void code_operands(const struct sys_mem *mem, uint64_t addr, unsigned n, const struct code_regs *regs, code_operand_fn fn, void *ctx);
+
+/* --- plans --- */
+
+#define CODE_PLAN_INSNS 6
+
+/* How to put a jump at an address: the instructions it covers. */
+struct code_plan {
+	uint64_t at;
+	uint8_t n;                    /* instructions that are displaced */
+	uint8_t off[CODE_PLAN_INSNS]; /* where each begins, from `at` on */
+	uint8_t len;                  /* bytes of them together, >= CODE_JUMP_LEN */
+	uint8_t bytes[CODE_PLAN_INSNS * CODE_INSN_MAX];
+};
+
+/* Can a jump stand at `at`? True and the plan when
+ *   - the displaced instructions can all be copied; a call is the last of them and ends behind the jump's bytes (a return never lands within);
+ *   - when there is more than one: nothing within 4 KiB around jumps directly behind the first byte of the jump.
+ * The answer depends on the guest's bytes alone: recorder and replayer come to the same one. */
+bool code_plan(const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
+/* The cheap half: one instruction of at least five bytes, no look around. */
+bool code_plan_single(const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
+/* One instruction of any length, for a breakpoint: its copy steps over it. */
+bool code_plan_breakpoint(const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
+
+/* --- trampolines --- */
+
+enum code_cond_kind {
+	CODE_COND_REG,  /* general register .reg (encoding number) equals value */
+	CODE_COND_WORD, /* the 8 bytes at addr equal value */
+	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX; 4.. and registers 16.. AVX-512F */
+	CODE_COND_MAX_
+};
+
+struct code_cond {
+	enum code_cond_kind kind;
+	uint8_t reg, word;
+	uint64_t addr;
+	uint64_t value;
+};
+
+#define CODE_CONDS_MAX 64
+/* Trampoline code fits into this much, its data (scratch words) into that; the two must not share a page. */
+#define CODE_TRAMP_MAX 8192u
+#define CODE_DATA_MAX 512u
+
+struct code_tramp {
+	uint64_t code, data;              /* where it will lie */
+	uint64_t entry;                   /* the jump leads here */
+	uint64_t match;                   /* an int3: all conditions held. The stop's rip is match + 1; all registers are the guest's but rip */
+	uint64_t copy[CODE_PLAN_INSNS];   /* copies of the displaced instructions: a thread that stands at plan->at + off[i] goes on at copy[i] */
+	uint32_t n;                       /* bytes */
+	uint8_t bytes[CODE_TRAMP_MAX];
+};
+
+/* Builds the trampoline for code at `code` and scratch data at `data` (both within 2 GiB of plan->at). With n = 0 every pass is a match.
+ * -ERANGE: too far away. */
+int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_cond *cond, unsigned n,
+		     struct code_tramp *ret) MUST_CHECK;
+/* The five bytes of the jump. */
+void code_jump(const struct code_plan *plan, const struct code_tramp *tr, uint8_t ret[CODE_JUMP_LEN]);
+
+/* --- branch targets, remembered --- */
+
+/* code_plan() looks 4 KiB around for jumps; a cache remembers what it found per page of code that cannot change. One per recording or replay;
+ * NULL is fine everywhere. key: says which code it is, (device, inode, offset) or the like hashed by the caller; 0 = not to be remembered. */
+struct code_cache;
+struct code_cache *code_cache_new(void);
+void code_cache_free(struct code_cache *c);
+bool code_plan_cached(struct code_cache *c, uint64_t key, const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
+
+#endif
