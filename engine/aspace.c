@@ -252,3 +252,16 @@ int maps_read(pid_t tid, maps_fn fn, void *ctx)
 	fclose(f);
 	return r;
 }
+
+uint64_t aspace_code_key(const struct aspace *a, uint64_t addr)
+{
+	const struct mapping *m = aspace_find(a, addr);
+	uint64_t h;
+
+	if (!m || !m->ino || m->prot & 2)
+		return 0;
+	h = (m->dev * 0x9e3779b97f4a7c15ULL ^ m->ino) * 0xff51afd7ed558ccdULL;
+	h ^= (addr - m->start + m->offset) >> 12;
+	h *= 0x9fb21c651e98df25ULL;
+	return h ? h : 1;
+}
