@@ -234,10 +234,6 @@ uint64_t rec_slice_used(const struct rec_task *t);
  * Sets t's state: ready, or with a stop to be handled. */
 int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 
-/* --- points.c --- */
-/* Adds the state of t (stopped in user mode) to the event being built, and says in ev->args[EVENT_POINT_PROVED] how complete it is. */
-int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
-
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
 int rec_call_exit(struct rec_task *t) MUST_CHECK;
@@ -317,6 +313,11 @@ void rec_snapshot_free(struct rec_task *t);
 /* --- views.c --- */
 /* m, a private mapping of owner, shows a file of which [off, off+len) has changed. path opens the file here. */
 void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
+
+/* --- points.c --- */
+/* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
+ * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one. */
+int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
 
 /* --- mapped.c --- */
 /* The same of a file that is not open. */
