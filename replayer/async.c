@@ -175,13 +175,19 @@ static int go_on(struct search *q, uint64_t rip)
 
 static int not_found(struct search *q, const struct eng_stop *st, struct errinfo *ei)
 {
+	CLEANUP(buf_done) struct buf text;
 	int r = clear(q);
 
 	if (r < 0)
 		return r;
-	return st ? rep_wrong_stop(q->s, q->t, q->ev, st, ei) :
-		    rep_diverged(q->s, q->t, q->ev, ei, "%" PRIu64 " passes over %#" PRIx64 " looked like it, none was, and the time for the search is over",
-				 q->stops, q->plan.at);
+	buf_init(&text);
+	if (st)
+		rep_describe_stop(q->t, st, &text);
+	else
+		buf_printf(&text, "the time for the search was over");
+	buf_printf(&text, " after %" PRIu64 " passes over %#" PRIx64 " that could have been it: ", q->stops, q->plan.at);
+	rep_point_closest(&q->point, &text);
+	return rep_diverged(q->s, q->t, q->ev, ei, "%s", buf_cstr(&text));
 }
 
 /* The time is over: stops the thread that still runs. */

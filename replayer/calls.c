@@ -82,23 +82,33 @@ static void describe_call(struct rep_task *t, const struct sys_call *c, struct b
 	sysprint_call(out, c, false, 0, &mem, &mem, NULL);
 }
 
-int rep_wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei)
+void rep_describe_stop(struct rep_task *t, const struct eng_stop *st, struct buf *out)
 {
-	CLEANUP(buf_done) struct buf got;
-	char name[24];
 	struct user_regs_struct *r;
 	struct sys_call c;
+	char name[24];
 
-	buf_init(&got);
-	if (eng_regs(&t->t, &r) < 0)
-		return ERR_GUEST_GONE;
+	if (eng_regs(&t->t, &r) < 0) {
+		buf_printf(out, "got the end of the thread");
+		return;
+	}
+	buf_printf(out, "got ");
 	if (st->kind == ENG_STOP_SECCOMP) {
 		call_of(r, &c);
-		describe_call(t, &c, &got);
+		describe_call(t, &c, out);
 	} else {
-		buf_printf(&got, "%s", sysprint_signal(st->signo, name));
+		buf_printf(out, "%s", sysprint_signal(st->signo, name));
 	}
-	return rep_diverged(s, t, ev, ei, "got %s at %#llx", buf_cstr(&got), r->rip);
+	buf_printf(out, " at %#llx", r->rip);
+}
+
+int rep_wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei)
+{
+	CLEANUP(buf_done) struct buf text;
+
+	buf_init(&text);
+	rep_describe_stop(t, st, &text);
+	return rep_diverged(s, t, ev, ei, "%s", buf_cstr(&text));
 }
 
 static int wrong_call(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct sys_call *got, struct errinfo *ei)

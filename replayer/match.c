@@ -181,6 +181,29 @@ static bool learn_word(const struct rep_point *p, const uint8_t *now, const stru
 
 /* --- comparing --- */
 
+static void note_closest(struct rep_point *p, enum rep_differs what, uint64_t at)
+{
+	if (what < p->closest)
+		return;
+	p->closest = what;
+	p->closest_at = at;
+}
+
+void rep_point_closest(const struct rep_point *p, struct buf *out)
+{
+	static const char *const texts[] = {
+		[REP_DIFFERS_ALL] = "the instruction was never reached",
+		[REP_DIFFERS_REGS] = "the registers were never equal",
+		[REP_DIFFERS_WORDS] = "the closest pass differed in the memory at",
+		[REP_DIFFERS_VECTORS] = "the closest pass differed in floating point or vector registers, XSAVE offset",
+		[REP_DIFFERS_MEMORY] = "the closest pass differed in the hash of memory at",
+	};
+
+	buf_printf(out, "%s", texts[p->closest]);
+	if (p->closest > REP_DIFFERS_REGS)
+		buf_printf(out, " %#llx", (unsigned long long)p->closest_at);
+}
+
 static bool registers_equal(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(gpr_at); i++)
@@ -194,6 +217,15 @@ static void read_ranges(struct rep_point *p, struct rep_task *t, uint8_t *now)
 	for (size_t i = 0; i < p->n_ranges; i++)
 		if (eng_read(&t->t, p->ranges[i].addr, now + p->ranges[i].at, p->ranges[i].len) < 0)
 			memset(now + p->ranges[i].at, 0, p->ranges[i].len);
+}
+
+static uint64_t first_difference(const struct rep_point *p, const uint8_t *now)
+{
+	for (size_t i = 0; i < p->n_ranges; i++)
+		for (size_t k = 0; k < p->ranges[i].len; k++)
+			if (now[p->ranges[i].at + k] != p->want.data[p->ranges[i].at + k])
+				return p->ranges[i].addr + k;
+	return 0;
 }
 
 /* Byte `at` of the XSAVE area as a condition. False: of no vector register. */
@@ -250,6 +282,8 @@ static int xstate_equal(struct rep_point *p, struct rep_task *t, const struct le
 			k++;
 		if (k == 8 || i + k == len)
 			continue;
+		if (r)
+			note_closest(p, REP_DIFFERS_VECTORS, i + k);
 		r = 0;
 		if (!l->ret || (vector_element(p, i + k, &c) && learn(l, &c)))
 			return 0;
@@ -257,7 +291,7 @@ static int xstate_equal(struct rep_point *p, struct rep_task *t, const struct le
 	return r;
 }
 
-static int hashes_equal(const struct rep_point *p, struct rep_task *t)
+static int hashes_equal(struct rep_point *p, struct rep_task *t)
 {
 	size_t cap = 0;
 	uint8_t *mem;
@@ -272,6 +306,8 @@ static int hashes_equal(const struct rep_point *p, struct rep_task *t)
 		const struct rep_hashed *h = &p->hashes[i];
 
 		r = eng_read(&t->t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
+		if (!r)
+			note_closest(p, REP_DIFFERS_MEMORY, h->addr);
 	}
 	free(mem);
 	return r;
@@ -294,10 +330,15 @@ static int compare(struct rep_point *p, struct rep_task *t, const struct user_re
 	bool equal = registers_equal(r, &p->regs);
 	int rc;
 
+	if (!equal)
+		note_closest(p, REP_DIFFERS_REGS, 0);
+
 	if (!equal && !l->ret)
 		return 0;
 	read_ranges(p, t, now);
 	if (!equal || memcmp(now, p->want.data, p->want.len)) {
+		if (equal)
+			note_closest(p, REP_DIFFERS_WORDS, first_difference(p, now));
 		if (l->ret)
 			learn_general(p, r, now, l);
 		return 0;

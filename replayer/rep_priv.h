@@ -101,6 +101,8 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 
 /* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on) only when `alarmed` is given: when a signal of ours came. */
 int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed) MUST_CHECK;
+/* "got read(3, ...) at 0x..." Appends. */
+void rep_describe_stop(struct rep_task *t, const struct eng_stop *st, struct buf *out);
 /* Another stop came than the event asks for. */
 int rep_wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei);
 
@@ -128,6 +130,9 @@ struct rep_point {
 	size_t n_hashes;
 	struct user_regs_struct last_regs;
 	unsigned passes;
+	/* the pass that came closest: what differed there */
+	enum rep_differs { REP_DIFFERS_ALL, REP_DIFFERS_REGS, REP_DIFFERS_WORDS, REP_DIFFERS_VECTORS, REP_DIFFERS_MEMORY } closest;
+	uint64_t closest_at; /* address, or place in the XSAVE area */
 	uint32_t zmm_hi256, hi16_zmm; /* offsets in the XSAVE area, 0 = none */
 };
 
@@ -137,6 +142,9 @@ void rep_point_done(struct rep_point *p);
  * would have told it, not among the n known ones; ret_lesson->kind is CODE_COND_MAX_ when there is none (or in the first pass).
  * ret_lesson NULL: only compares, learns nothing. */
 int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n, struct code_cond *ret_lesson) MUST_CHECK;
+
+/* What the closest pass differed in, as text. Appends. */
+void rep_point_closest(const struct rep_point *p, struct buf *out);
 
 /* --- reexec.c --- */
 /* Runs the call that t is in again, as the event asks. Only calls of a table, with the arguments that a recorder lets pass: others are ERR_CORRUPT. */
