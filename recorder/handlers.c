@@ -36,7 +36,7 @@
 
 #define PAGE 4096ull
 
-static int change_arg(struct rec_task *t, unsigned i, uint64_t v)
+int rec_change_arg(struct rec_task *t, unsigned i, uint64_t v)
 {
 	struct user_regs_struct *r;
 	int rc = eng_regs(&t->t, &r);
@@ -142,7 +142,7 @@ static int leave_brk(struct rec_task *t, int64_t *result)
 static int enter_madvise(struct rec_task *t, int64_t *ret_result)
 {
 	(void)ret_result;
-	return t->outs.call.args[2] == MADV_FREE ? change_arg(t, 2, MADV_DONTNEED) : 0;
+	return t->outs.call.args[2] == MADV_FREE ? rec_change_arg(t, 2, MADV_DONTNEED) : 0;
 }
 
 static int leave_madvise(struct rec_task *t, int64_t *result)
@@ -225,7 +225,7 @@ static int enter_clone(struct rec_task *t, int64_t *ret_result)
 {
 	(void)ret_result;
 	/* An untraced child would escape. */
-	return t->outs.call.args[0] & CLONE_UNTRACED ? change_arg(t, 0, t->outs.call.args[0] & ~(uint64_t)CLONE_UNTRACED) : 0;
+	return t->outs.call.args[0] & CLONE_UNTRACED ? rec_change_arg(t, 0, t->outs.call.args[0] & ~(uint64_t)CLONE_UNTRACED) : 0;
 }
 
 static int enter_clone3(struct rec_task *t, int64_t *ret_result)
