@@ -63,6 +63,7 @@ static const bool kept_categories[ZYDIS_CATEGORY_MAX_VALUE + 1] = {
 };
 
 static const bool kept_mnemonics[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
+	[ZYDIS_MNEMONIC_CLI] = true,
 	[ZYDIS_MNEMONIC_CPUID] = true,
 	[ZYDIS_MNEMONIC_LSS] = true,
 	[ZYDIS_MNEMONIC_MONITORX] = true,
@@ -75,6 +76,7 @@ static const bool kept_mnemonics[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
 	[ZYDIS_MNEMONIC_PUSHFQ] = true,
 	[ZYDIS_MNEMONIC_RDTSC] = true,
 	[ZYDIS_MNEMONIC_RDTSCP] = true,
+	[ZYDIS_MNEMONIC_STI] = true,
 	[ZYDIS_MNEMONIC_UD0] = true,
 	[ZYDIS_MNEMONIC_UD1] = true,
 	[ZYDIS_MNEMONIC_UD2] = true,
@@ -502,18 +504,23 @@ static bool operand_address(const struct walk *w, const ZydisDecodedOperand *op,
 	return true;
 }
 
-/* Hidden operands are those of push, pop, call and ret: the stack around rsp, which callers know anyway. */
+/* Does the instruction work with that memory? Hidden operands but those of string instructions are the stack around rsp, which callers know anyway. */
+static bool is_told(const struct walk *w, const ZydisDecodedOperand *op)
+{
+	bool is_hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && w->in.meta.category != ZYDIS_CATEGORY_STRINGOP;
+
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.type == ZYDIS_MEMOP_TYPE_MEM && !is_hidden && op->size >= 8;
+}
+
 static void report_operands(const struct walk *w, code_operand_fn fn, void *ctx)
 {
 	if (w->in.meta.category == ZYDIS_CATEGORY_NOP || w->in.meta.category == ZYDIS_CATEGORY_WIDENOP || w->in.meta.category == ZYDIS_CATEGORY_PREFETCH)
 		return;
 	for (unsigned i = 0; i < w->in.operand_count; i++) {
-		const ZydisDecodedOperand *op = &w->op[i];
 		uint64_t addr;
 
-		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.type == ZYDIS_MEMOP_TYPE_MEM && op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-		    op->size >= 8 && operand_address(w, op, &addr))
-			fn(ctx, addr, op->size / 8);
+		if (is_told(w, &w->op[i]) && operand_address(w, &w->op[i], &addr))
+			fn(ctx, addr, w->op[i].size / 8u);
 	}
 }
 

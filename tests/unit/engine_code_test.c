@@ -64,7 +64,7 @@ START_TEST(classes)
 		memcpy(code, insns[i].bytes, insns[i].n);
 		mem_put(&m, BASE, code, sizeof(code));
 		code_decode(&mem, BASE, &in);
-		ck_assert_msg(in.cls == insns[i].cls, "row %zu: class %d, not %d", i, in.cls, insns[i].cls);
+		ck_assert_msg(in.cls == insns[i].cls, "row %zu (%02x %02x...): class %d, not %d", i, code[0], code[1], in.cls, insns[i].cls);
 		if (in.cls == CODE_BAD)
 			continue;
 		ck_assert_msg(in.len == insns[i].n, "row %zu: %u bytes", i, in.len);
@@ -270,11 +270,14 @@ static void find_operands(const char *bytes, size_t n, size_t from, struct found
 	static const struct code_regs regs = {
 		.gpr = { 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000, 0x7000, 0x8000, 0x9000 }, .rip = BASE, .fs_base = 0x70000000, .gs_base = 0x80000000
 	};
+	uint8_t page[PAGE];
 	struct mem m = { 0 };
 	const struct sys_mem mem = { mem_read, &m };
 
 	*ret = (struct found){ 0 };
-	mem_put(&m, BASE, bytes, n);
+	memset(page, 0xcc, sizeof(page));
+	memcpy(page, bytes, n);
+	mem_put(&m, BASE, page, sizeof(page));
 	code_operands(&mem, BASE + from, 64, &regs, note_operand, ret);
 }
 
@@ -340,7 +343,7 @@ static int image_read(void *ctx, uint64_t addr, void *buf, size_t n)
 	return 0;
 }
 
-/* The executable segment of a file. */
+/* The largest executable segment of a file. */
 static bool image_open(const char *path, struct image *ret)
 {
 	struct image im = { 0 };
@@ -361,7 +364,7 @@ static bool image_open(const char *path, struct image *ret)
 		return false;
 	ph = (const Elf64_Phdr *)(const void *)(im.file + eh->e_phoff);
 	for (unsigned i = 0; i < eh->e_phnum; i++)
-		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X) {
+		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X && ph[i].p_filesz > im.n) {
 			im.text = im.file + ph[i].p_offset;
 			im.n = ph[i].p_filesz;
 		}
