@@ -463,7 +463,9 @@ static struct code_cond any_condition(struct diff *d, struct mstate *s)
 
 static uint64_t any_value(struct diff *d)
 {
-	static const uint64_t values[] = { 0, 5, 0x7ffffff0, 0x80000000, 0xfffffff0, 0x123456789abcdef0, (uint64_t)-20, 0x7ffffffffffffff0, 0xffffffff7ffffff0, 0xffffffff80000005 };
+	/* around what fits a displacement, negated */
+	static const uint64_t values[] = { 0, 5, (uint64_t)-20, 0x7ffffff8, 0x80000000, 0x80000001, 0xfffffff0, 0x123456789abcdef0, 0x7ffffffffffffff0,
+					   0xffffffff7ffffff8, 0xffffffff80000000, 0xffffffff80000001 };
 
 	return values[m_random(&d->seed) % ARRAY_SIZE(values)];
 }
@@ -476,7 +478,7 @@ static void loop_start(struct diff *d, const struct counter *c)
 
 	put_loop(c);
 	for (unsigned i = 0; i < 16; i++)
-		*machine_gpr(&s->regs, i) = any_value(d) + i;
+		*machine_gpr(&s->regs, i) = any_value(d);
 	s->regs.rip = AT;
 	s->regs.eflags = 0x202;
 	machine_fill_vectors(s, &d->seed);
@@ -608,6 +610,13 @@ START_TEST(no_condition)
 	}
 	machine_run(&d->m, &d->moved);
 	ck_assert_uint_eq(d->moved.regs.rip, AT + p.len + 3); /* behind jnz and int3 */
+	ck_assert_uint_eq(p.n, 2);
+	for (unsigned i = 0; i < p.n; i++)
+		ck_assert_uint_eq(code_tramp_origin(&p, &t, t.copy[i]), AT + p.off[i]);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, t.entry), AT);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, t.back), AT + p.len);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, t.back + 1), 0);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, AT), 0);
 	machine_stop(&d->m);
 	free(d);
 }
