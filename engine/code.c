@@ -237,8 +237,9 @@ static void note_insn(struct targets *t, uint64_t addr, const ZydisDecodedInstru
 	}
 }
 
-/* Decodes a page, straight on; what does not decode is skipped by the byte. Depends on the bytes from RUN_IN before to one instruction behind it. */
-static void targets_find(struct targets *t, uint64_t key, const struct sys_mem *mem, uint64_t page)
+/* Decodes a page, straight on; what does not decode is skipped by the byte. Depends on the bytes from RUN_IN before to one instruction behind it.
+ * False: it cannot be read, so nothing leads from it to anywhere. */
+static bool targets_find(struct targets *t, uint64_t key, const struct sys_mem *mem, uint64_t page)
 {
 	uint8_t buf[RUN_IN + PAGE + CODE_INSN_MAX];
 	size_t pos = RUN_IN, n = RUN_IN;
@@ -249,7 +250,7 @@ static void targets_find(struct targets *t, uint64_t key, const struct sys_mem *
 	t->key = key;
 	t->page = page;
 	if (mem->read(mem->ctx, page, buf + RUN_IN, PAGE) < 0)
-		return;
+		return false;
 	n += PAGE;
 	n += mem->read(mem->ctx, page + PAGE, buf + n, CODE_INSN_MAX) < 0 ? 0 : CODE_INSN_MAX;
 	if (mem->read(mem->ctx, page - RUN_IN, buf, RUN_IN) >= 0)
@@ -263,6 +264,7 @@ static void targets_find(struct targets *t, uint64_t key, const struct sys_mem *
 		note_insn(t, page + pos - RUN_IN, &in);
 		pos += in.length;
 	}
+	return true;
 }
 
 /* --- the cache: sets of WAYS pages, the one that was not asked for for longest goes --- */
@@ -306,23 +308,27 @@ static struct targets **cache_slot(struct code_cache *c, uint64_t key, uint64_t 
 	return oldest;
 }
 
-/* The targets of a page, from the cache or found now (in *spare when they are not to be kept). */
+/* The targets of a page, from the cache or found now, in *spare. What cannot be read is not remembered: it may be there later. */
 static const struct targets *targets_of(struct code_cache *c, uint64_t key, const struct sys_mem *mem, uint64_t page, struct targets *spare)
 {
-	struct targets **slot, *t = spare;
+	struct targets **slot;
 
-	if (c && key) {
-		slot = cache_slot(c, key, page);
-		if (!*slot)
-			*slot = calloc(1, sizeof(**slot));
-		if (*slot)
-			t = *slot;
+	if (!c || !key) {
+		targets_find(spare, key, mem, page);
+		return spare;
 	}
-	if (t == spare || t->key != key || t->page != page)
-		targets_find(t, key, mem, page);
-	if (t != spare)
-		t->used = ++c->clock;
-	return t;
+	slot = cache_slot(c, key, page);
+	if (!*slot || (*slot)->key != key || (*slot)->page != page) {
+		if (!targets_find(spare, key, mem, page))
+			return spare;
+		if (!*slot)
+			*slot = malloc(sizeof(**slot));
+		if (!*slot)
+			return spare;
+		**slot = *spare;
+	}
+	(*slot)->used = ++c->clock;
+	return *slot;
 }
 
 /* Does a direct branch of that page lead to one of the n bytes from addr on? */
