@@ -196,32 +196,35 @@ static void put_branch(uint8_t *code, uint64_t from, uint64_t to, unsigned kind)
 	}
 }
 
+/* A branch between `at` + away and the jump's bytes: seen wherever both lie on their pages. */
+static void try_branch(struct code_cache *cache, uint8_t *page, const struct sys_mem *mem, uint64_t at, int away, unsigned into, uint64_t key)
+{
+	uint64_t from = at + (uint64_t)(int64_t)away;
+	bool expected = into == 0 || into == CODE_JUMP_LEN;
+	struct code_plan p;
+
+	memset(page, 0x90, 5 * PAGE);
+	put_branch(page + (from - BASE), from, at + into, (unsigned)key % 3);
+	ck_assert_msg(code_plan(mem, at, &p) == expected, "at %lx from %d into %u", at - BASE, away, into);
+	for (int i = 0; i < 2; i++)
+		ck_assert(code_plan_cached(cache, key, mem, at, &p) == expected);
+}
+
 START_TEST(neighbourhood)
 {
+	static const int aways[] = { -4096, -4095, -4090, -2048, -300, -64, -20, -9, -8, -7, 11, 12, 20, 64, 300, 2048, 4085, 4090 };
+	static const unsigned offsets[] = { 0, 1, 0x7fe, PAGE - 5, PAGE - 3, PAGE - 1 };
 	static uint8_t page[5 * PAGE];
 	struct mem m = { 0 };
 	const struct sys_mem mem = { mem_read, &m };
-	static const unsigned offsets[] = { 0, 1, 0x7fe, PAGE - 5, PAGE - 3, PAGE - 1 };
 	struct code_cache *cache = code_cache_new();
 	uint64_t key = 1;
 
 	mem_put(&m, BASE, page, sizeof(page));
 	for (unsigned k = 0; k < ARRAY_SIZE(offsets); k++)
-		for (int away = -4096; away <= 4090; away += away > -24 && away < 24 ? 1 : 61)
-			for (int into = 0; into <= 5; into++) {
-				uint64_t at = BASE + 2 * PAGE + offsets[k], from = at + (uint64_t)(int64_t)away;
-				struct code_plan p;
-				bool expected = into == 0 || into == 5;
-
-				if (away > -7 && away < 11)
-					continue; /* the branch would be displaced or hide what is */
-				memset(page, 0x90, sizeof(page));
-				put_branch(page + (from - BASE), from, at + (uint64_t)into, (unsigned)(away & 3) % 3);
-				ck_assert_msg(code_plan(&mem, at, &p) == expected, "at %x from %d into %d", offsets[k], away, into);
-				key++;
-				ck_assert(code_plan_cached(cache, key, &mem, at, &p) == expected);
-				ck_assert(code_plan_cached(cache, key, &mem, at, &p) == expected);
-			}
+		for (unsigned i = 0; i < ARRAY_SIZE(aways); i++)
+			for (unsigned into = 0; into <= CODE_JUMP_LEN; into++)
+				try_branch(cache, page, &mem, BASE + 2 * PAGE + offsets[k], aways[i], into, key++);
 	code_cache_free(cache);
 }
 END_TEST
