@@ -342,7 +342,7 @@ START_TEST(operands)
 		/* back once: [rbx] from the loop's head, then out of it */
 		{ CODE("\x8b\x03\x8b\x02\x75\xfa\x8b\x06\xc3"), 2, 4, { { 0x3000, 4 }, { 0x4000, 4 }, { 0x3000, 4 }, { 0x7000, 4 } } },
 		{ CODE("\x8b\x03\x8b\x02\xeb\xfa\x8b\x06\xc3"), 2, 3, { { 0x3000, 4 }, { 0x4000, 4 }, { 0x3000, 4 } } },
-		{ CODE("\x67\x8b\x43\xff\xc3"), 0, 1, { { 0x3fff, 4 } } },
+		{ CODE("\x67\x8b\x83\x00\x80\xff\xff\xc3"), 0, 1, { { 0xffffc000, 4 } } },
 		{ CODE("\xff\xe0\x8b\x03"), 0, 0, { { 0, 0 } } },
 	};
 	/* clang-format on */

@@ -70,6 +70,9 @@ static inline void machine_start(struct machine *m)
 	m->pid = fork();
 	if (m->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* stores through wild pointers must not change the code under test */
+		if (mprotect(m_at(M_CODE), M_CODE_SIZE, PROT_READ | PROT_EXEC) < 0 || mprotect(m_at(M_TRAMP), M_TRAMP_SIZE, PROT_READ | PROT_EXEC) < 0)
+			_exit(1);
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
 		raise(SIGSTOP);
 		_exit(0);
