@@ -282,6 +282,10 @@ START_TEST(out_of_step)
 	ck_assert(!code_plan(&mem, at, &p));
 	code[6] = 0xf9; /* jnz at */
 	ck_assert(code_plan(&mem, at, &p));
+	/* one instruction is replaced whatever leads into it */
+	memcpy(code - 2, "\x90\x90\x48\xb8\1\2\3\4\5\6\7\x08\x75\xf5", 14); /* mov rax, imm64; jnz at + 1 */
+	ck_assert(code_plan(&mem, at, &p));
+	ck_assert_uint_eq(p.n, 1);
 }
 END_TEST
 
