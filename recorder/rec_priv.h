@@ -301,6 +301,11 @@ void rec_snapshot_free(struct rec_task *t);
 /* m, a private mapping of owner, shows a file of which [off, off+len) has changed. path opens the file here. */
 void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
 
+/* --- points.c --- */
+/* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
+ * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one. */
+int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
+
 /* --- mapped.c --- */
 /* The same of a file that is not open. */
 int rec_inode_changed(struct rec_task *t, const struct stat *st, const char *path, uint64_t off, uint64_t len) MUST_CHECK;
