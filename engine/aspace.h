@@ -27,6 +27,7 @@ struct mapping {
 struct aspace {
 	struct mapping *m; /* owned */
 	size_t n, cap;
+	uint64_t changes;  /* grows with each change: whoever kept it knows whether there was one since */
 };
 
 void aspace_init(struct aspace *a);
