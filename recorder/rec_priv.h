@@ -303,8 +303,11 @@ void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping
 
 /* --- points.c --- */
 /* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
- * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one. */
+ * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one.
+ * Bytes that the recorder has put into the guest's code must be gone. May run calls in t, its registers stay. */
 int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
+/* mremap() is about to look at that range as one mapping. */
+void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len);
 
 /* --- mapped.c --- */
 /* The same of a file that is not open. */
