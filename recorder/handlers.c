@@ -106,6 +106,13 @@ static int leave_mprotect(struct rec_task *t, int64_t *result)
 	return *result < 0 ? 0 : aspace_protect(&t->t.mm->as, a[0], a[0] + ALIGN_UP(a[1], PAGE), (uint32_t)a[2] & 7);
 }
 
+static int enter_mremap(struct rec_task *t, int64_t *ret_result)
+{
+	(void)ret_result;
+	rec_point_remap(t, t->outs.call.args[0], t->outs.call.args[1]);
+	return 0;
+}
+
 static int leave_mremap(struct rec_task *t, int64_t *result)
 {
 	const uint64_t *a = t->outs.call.args;
@@ -482,7 +489,7 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_pkey_mprotect] = { .leave = leave_mprotect },
 	[SYS_pkey_alloc] = { .leave = leave_reexec },
 	[SYS_pkey_free] = { .leave = leave_reexec },
-	[SYS_mremap] = { .leave = leave_mremap },
+	[SYS_mremap] = { .enter = enter_mremap, .leave = leave_mremap },
 	[SYS_brk] = { .leave = leave_brk },
 	[SYS_madvise] = { .enter = enter_madvise, .leave = leave_madvise },
 	[SYS_shmat] = { .leave = leave_shmat },

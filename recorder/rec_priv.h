@@ -241,6 +241,32 @@ uint64_t rec_slice_used(const struct rec_task *t);
 /* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
  * Sets t's state: ready, or with a stop to be handled. */
 int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
+/* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
+int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
+
+/* --- chaos.c: only with rec->chaos --- */
+int rec_chaos_new(struct rec *rec) MUST_CHECK;
+void rec_chaos_free(struct rec_chaos *c); /* NULL is fine */
+/* Who runs next, NULL when nobody can. */
+struct rec_task *rec_chaos_pick(struct rec *rec);
+/* Length of a slice, ns of CPU time. */
+uint64_t rec_chaos_slice(struct rec *rec);
+void rec_chaos_slice_ended(struct rec_task *t);
+void rec_chaos_priority(struct rec_task *t); /* draws one */
+/* Instructions to go on before landing, so that all of them come to be landing places. */
+unsigned rec_chaos_nudge(struct rec *rec);
+/* t is about to run behind its last event: watches words. Or it runs a few instructions only: 1, and its state tells (rec_async_steps()). */
+int rec_chaos_before_run(struct rec_task *t) MUST_CHECK;
+void rec_chaos_after_event(struct rec *rec);
+/* It touched a watched word. */
+int rec_chaos_touched(struct rec_task *t) MUST_CHECK;
+/* A signal that has come waits for the next call, or tick. */
+bool rec_chaos_defers_signal(struct rec_task *t);
+/* At a call's entry: a waiting signal interrupts the call instead of coming before it. */
+bool rec_chaos_signal_into_call(struct rec_task *t);
+/* At entry: may change arguments, for a short read and the like; and what the guest gets as its result. */
+int rec_chaos_call(struct rec_task *t) MUST_CHECK;
+int64_t rec_chaos_result(struct rec_task *t, int64_t result);
 
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
@@ -326,37 +352,13 @@ void rec_snapshot_free(struct rec_task *t);
 /* m, a private mapping of owner, shows a file of which [off, off+len) has changed. path opens the file here. */
 void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
 
-/* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
-int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
-
-/* --- chaos.c: only with rec->chaos --- */
-int rec_chaos_new(struct rec *rec) MUST_CHECK;
-void rec_chaos_free(struct rec_chaos *c); /* NULL is fine */
-/* Who runs next, NULL when nobody can. */
-struct rec_task *rec_chaos_pick(struct rec *rec);
-/* Length of a slice, ns of CPU time. */
-uint64_t rec_chaos_slice(struct rec *rec);
-void rec_chaos_slice_ended(struct rec_task *t);
-void rec_chaos_priority(struct rec_task *t); /* draws one */
-/* Instructions to go on before landing, so that all of them come to be landing places. */
-unsigned rec_chaos_nudge(struct rec *rec);
-/* t is about to run behind its last event: watches words. Or it runs a few instructions only: 1, and its state tells (rec_async_steps()). */
-int rec_chaos_before_run(struct rec_task *t) MUST_CHECK;
-void rec_chaos_after_event(struct rec *rec);
-/* It touched a watched word. */
-int rec_chaos_touched(struct rec_task *t) MUST_CHECK;
-/* A signal that has come waits for the next call, or tick. */
-bool rec_chaos_defers_signal(struct rec_task *t);
-/* At a call's entry: a waiting signal interrupts the call instead of coming before it. */
-bool rec_chaos_signal_into_call(struct rec_task *t);
-/* At entry: may change arguments, for a short read and the like; and what the guest gets as its result. */
-int rec_chaos_call(struct rec_task *t) MUST_CHECK;
-int64_t rec_chaos_result(struct rec_task *t, int64_t result);
-
 /* --- points.c --- */
 /* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
- * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one. */
+ * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one.
+ * Bytes that the recorder has put into the guest's code must be gone. May run calls in t, its registers stay. */
 int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
+/* mremap() is about to look at that range as one mapping. */
+void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len);
 
 /* --- mapped.c --- */
 /* The same of a file that is not open. */
