@@ -38,7 +38,10 @@ static void announce(struct store *s, const struct rec_result *res)
 static int check_values(const struct cmd_call *call)
 {
 	const struct record_values *v = call->values;
+	uint64_t ns;
 
+	if (v->timeslice && !record_timeslice(v->timeslice, &ns))
+		return cmd_usage(call->cmd, "'--timeslice' takes milliseconds (0.05 to 10000) or 'off', not '%s'", v->timeslice);
 	if (!v->label)
 		return 0;
 	if (!*v->label || strlen(v->label) > LABEL_MAX)
@@ -102,6 +105,8 @@ static const struct opt opts[] = {
 	OPT_DATA_DIR(struct record_values, data_dir),
 	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
 	    .help = "Kill the program after that time, keep no recording, exit with 124"),
+	ROW(OPT_STRING, 0, "timeslice", timeslice, .arg = "MS",
+	    .help = "CPU time after which a computing thread gives way to others of its process that could run (20); 'off': never"),
 	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = RECORD_CHECKSUM_EVERY,
 	    .help = "Record a checksum of the program's memory every K events (1000), for 'replay --check'; slow"),
 	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = cpu_profiles, .preset = REC_CPU_HOST,

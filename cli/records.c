@@ -13,6 +13,9 @@
 #include "cli/prog.h"
 #include "cli/version.h"
 
+#define TIMESLICE_MIN_MS 0.05
+#define TIMESLICE_MAX_MS 10000
+
 static int build_env(struct record_job *job)
 {
 	const struct record_values *v = job->v;
@@ -76,6 +79,21 @@ void record_job_done(struct record_job *job)
 	*job = (struct record_job){ 0 };
 }
 
+bool record_timeslice(const char *text, uint64_t *ret_ns)
+{
+	char *end;
+	double ms;
+
+	*ret_ns = 0;
+	if (!strcmp(text, "off"))
+		return true;
+	ms = strtod(text, &end);
+	if (end == text || *end || !(ms >= TIMESLICE_MIN_MS && ms <= TIMESLICE_MAX_MS))
+		return false;
+	*ret_ns = (uint64_t)(ms * 1e6);
+	return true;
+}
+
 int record_job_run(const struct record_job *job, struct store *s, struct rec_result *ret, struct errinfo *ei)
 {
 	const struct record_values *v = job->v;
@@ -95,6 +113,8 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.stderr_fd = job->fds[2],
 	};
 
+	if (!record_timeslice(v->timeslice ? v->timeslice : RECORD_TIMESLICE, &opt.timeslice_ns))
+		return errinfo_set(ei, -EINVAL, "'%s' is no time slice", v->timeslice);
 	return rec_record(s, &opt, ret, ei);
 }
 

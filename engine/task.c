@@ -84,6 +84,8 @@ void eng_mm_unref(struct eng_mm *mm)
 {
 	if (!mm || --mm->refs > 0)
 		return;
+	if (mm->owner)
+		mm->owner_free(mm->owner);
 	if (mm->mem_fd >= 0)
 		close(mm->mem_fd);
 	aspace_done(&mm->as);
@@ -309,6 +311,70 @@ int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n)
 		done += (size_t)r;
 	}
 	return 0;
+}
+
+/* One process_vm_readv() for as many pages as it takes; returns how many it read from the front on. */
+static size_t read_pages_ahead(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf)
+{
+	struct iovec remote[64], local = { .iov_base = buf };
+	size_t runs = 0;
+	ssize_t got;
+
+	for (size_t i = 0; i < n; i++) {
+		if (runs && addr[i] == (uint64_t)(uintptr_t)remote[runs - 1].iov_base + remote[runs - 1].iov_len) {
+			remote[runs - 1].iov_len += ENG_PAGE;
+		} else {
+			if (runs == ARRAY_SIZE(remote))
+				break;
+			remote[runs++] = (struct iovec){ (void *)(uintptr_t)addr[i], ENG_PAGE };
+		}
+		local.iov_len += ENG_PAGE;
+	}
+	got = process_vm_readv(t->tid, &local, 1, remote, runs, 0);
+	return got > 0 ? (size_t)got / ENG_PAGE : 0;
+}
+
+void eng_read_pages(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf, bool *ret_ok)
+{
+	for (size_t i = 0; i < n;) {
+		size_t got = read_pages_ahead(t, addr + i, n - i, buf + i * ENG_PAGE);
+
+		for (; got; got--)
+			ret_ok[i++] = true;
+		/* It stops at a page that only a debugger may read, or nobody. */
+		if (i < n) {
+			ret_ok[i] = eng_read(t, addr[i], buf + i * ENG_PAGE, ENG_PAGE) >= 0;
+			i++;
+		}
+	}
+}
+
+static uint64_t hash_step(uint64_t h, uint64_t w)
+{
+	h = (h ^ w) * 0x9fb21c651e98df25ULL;
+	return h ^ h >> 29;
+}
+
+/* Four lanes, since a multiplication waits for the one before it in its lane. */
+uint64_t eng_hash(const void *p, size_t n)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15ULL;
+	uint64_t lane[4] = { k, 2 * k, 3 * k, 4 * k }, w[4], h = n;
+	const uint8_t *at = p;
+
+	for (size_t left = n; left; at += sizeof(w)) {
+		size_t part = MIN(left, sizeof(w));
+
+		if (part < sizeof(w))
+			memset(w, 0, sizeof(w));
+		memcpy(w, at, part);
+		for (unsigned i = 0; i < 4; i++)
+			lane[i] = hash_step(lane[i], w[i]);
+		left -= part;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		h = hash_step(h, lane[i]);
+	return h;
 }
 
 static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)

@@ -405,7 +405,7 @@ int rec_call_exit(struct rec_task *t)
 	if (t->outs.res.row->flags & SYS_F_SCHED)
 		t->rec->give_way = true;
 	if (t->outs.call.nr == SYS_rt_sigreturn) {
-		rc = rec_boundary(t);
+		rc = rec_signal_returned(t);
 		if (rc < 0)
 			return rc;
 	}

@@ -8,6 +8,7 @@
 #include "recorder/recorder.h"
 
 struct rec;
+struct code_cache;
 
 /* --- effects of the event being built (fx.c) --- */
 
@@ -98,7 +99,9 @@ struct rec_task {
 	bool ran; /* has run user code since its last event was logged */
 	uint64_t asleep_since; /* found asleep in a call that should not, 0 = not */
 	bool interrupting; /* a TRAP stop that we asked for is to come */
-	bool cut_short; /* killed in the middle of such a run */
+	bool want_point; /* that stop shall become an asynchronous point */
+	bool inside; /* its last event's place lies inside of computation: the registers there do not tell whether it has run since */
+	uint64_t due; /* signals (bit signo-1) that were pending there: they come before the next instruction */
 
 	/* the call it is in */
 	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
@@ -162,6 +165,8 @@ struct rec {
 	int cpu;
 	cpu_set_t affinity; /* before pinning */
 	uint64_t start_mono, slice_start, last_flush, deadline;
+	uint64_t slice_cpu; /* CPU time of the current task's process when its slice began */
+	struct code_cache *code;
 	uint64_t next_checksum;
 	bool give_way;      /* the current task yielded */
 	/* Stops of children seen before their parent's birth event. */
@@ -221,6 +226,14 @@ int rec_sched(struct rec *rec, struct rec_task **ret) MUST_CHECK;
 /* Logs the writes of others that have ended by now: before a write to stdout, so that output is logged in the order in which it was written. */
 int rec_settle_writes(struct rec *rec) MUST_CHECK;
 
+/* CPU time that t's process has used since t's slice began, ns. */
+uint64_t rec_slice_used(const struct rec_task *t);
+
+/* --- async.c --- */
+/* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
+ * Sets t's state: ready, or with a stop to be handled. */
+int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
+
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
 int rec_call_exit(struct rec_task *t) MUST_CHECK;
@@ -245,8 +258,8 @@ int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
 int rec_interrupted_by_nothing(struct rec_task *t) MUST_CHECK;
 /* At a SECCOMP stop: the call does not happen, this signal comes instead. */
 int rec_signal_for_call(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
-/* Declares the present registers a boundary: a signal that comes before the next instruction is taken AFTER the last event. */
-int rec_boundary(struct rec_task *t) MUST_CHECK;
+/* rt_sigreturn has brought back registers: a signal that was held back until then comes before the next instruction, AFTER the event. */
+int rec_signal_returned(struct rec_task *t) MUST_CHECK;
 /* The restart of an interrupted call, seen at its next entry. */
 int rec_restart_seen(struct rec_task *t) MUST_CHECK;
 
@@ -300,6 +313,11 @@ void rec_snapshot_free(struct rec_task *t);
 /* --- views.c --- */
 /* m, a private mapping of owner, shows a file of which [off, off+len) has changed. path opens the file here. */
 void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
+
+/* --- points.c --- */
+/* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
+ * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one. */
+int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
 
 /* --- mapped.c --- */
 /* The same of a file that is not open. */

@@ -1,8 +1,8 @@
 /* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it gives way.
  *
  * Nobody else gets the CPU between a task's run in user mode and the event that ends that run (t->ran): replay runs it right before that event.
- * Except where nobody could see the difference: a process whose memory is all its own may be interrupted in its run, so that the others go on
- * (preempt()).
+ * A task that computes for longer than a slice is interrupted, and the place where it stands becomes such an event (recorder/async.c). A process
+ * whose memory is all its own is interrupted without one: nobody could see the difference.
  *
  * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has stopped: guests must not be
  * touched while one of them runs. */
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/log.h"
 
@@ -199,13 +200,51 @@ static bool may_let_go(struct rec_task *t)
 }
 
 /* The stop arrives like any other. */
-static int preempt(struct rec *rec, struct rec_task *t)
+static int interrupt(struct rec_task *t, bool want_point)
 {
+	t->want_point |= want_point;
 	if (t->interrupting)
 		return 0;
 	log_trace("thread %u computes: interrupted", t->num);
-	t->interrupting = rec->give_way = true;
+	t->interrupting = true;
 	return eng_interrupt(&t->t);
+}
+
+/* CPU time of a process of ours: the clock of clock_getcpuclockid(3). Half a microsecond. */
+static uint64_t process_cpu(pid_t pid)
+{
+	struct timespec ts;
+
+	if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | 2), &ts) < 0)
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t rec_slice_used(const struct rec_task *t)
+{
+	uint64_t now = process_cpu(t->t.tgid), then = t->rec->slice_cpu;
+
+	return now > then ? now - then : 0;
+}
+
+/* t computes while others wait, or a signal waits for it. */
+static int preempt(struct rec *rec, struct rec_task *t)
+{
+	uint64_t slice = rec->opt->timeslice_ns;
+
+	if (t->n_stash)
+		return interrupt(t, true);
+	if (!others_runnable(rec, t))
+		return 0;
+	if (rec_memory_private(t)) {
+		rec->give_way = true;
+		return interrupt(t, false);
+	}
+	/* Ticks come no more often than slices end: the one that comes a little early counts. */
+	if (!slice || rec_slice_used(t) + slice / 4 < slice)
+		return 0;
+	rec->give_way = true;
+	return interrupt(t, true);
 }
 
 /* The running task was interrupted by our tick: is it asleep in a call that we thought would not block? */
@@ -221,7 +260,7 @@ static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
 		if ((state == 'S' || state == 'D') && may_let_go(t))
 			return block(t);
 	}
-	if (!t->in_call && others_runnable(rec, t) && rec_memory_private(t))
+	if (!t->in_call)
 		r = preempt(rec, t);
 	return r < 0 ? r : ERR_INTERRUPTED;
 }
@@ -284,7 +323,9 @@ static struct rec_task *pick(struct rec *rec)
 
 static bool stays(struct rec *rec, const struct rec_task *t, uint64_t now)
 {
-	if (!rec->give_way && now - rec->slice_start < SLICE_NS)
+	uint64_t slice = rec->opt->timeslice_ns ? MIN(rec->opt->timeslice_ns, SLICE_NS) : SLICE_NS;
+
+	if (!rec->give_way && now - rec->slice_start < slice)
 		return true;
 	return t->ran && !rec_memory_private(t);
 }
@@ -306,6 +347,8 @@ static struct rec_task *choose(struct rec *rec, uint64_t now)
 		rec->cur = t;
 	}
 	rec->slice_start = now;
+	if (t)
+		rec->slice_cpu = process_cpu(t->t.tgid);
 	return t;
 }
 

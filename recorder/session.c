@@ -19,8 +19,9 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "engine/code.h"
 
-#define TICK_US 20000
+#define TICK_US 20000u
 #define TELL_NS 2000000000ull
 #define FLUSH_NS 20000000ull
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
@@ -43,7 +44,8 @@ static void on_signal(int signo, siginfo_t *si, void *ctx)
 void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind)
 {
 	t->rec->now = os_mono_ns();
-	t->ran = false;
+	t->ran = t->inside = false;
+	t->due = 0;
 	*ev = (struct event){
 		.kind = kind,
 		.thread = t->num,
@@ -189,6 +191,18 @@ void rec_ready(struct rec_task *t, enum eng_resume how, int signo)
 
 /* --- stops --- */
 
+/* A new task, the end of a group-stop, or what preempt() asked for. */
+static int trap_stop(struct rec_task *t)
+{
+	bool point = t->want_point && t->ran && !t->in_call;
+
+	t->interrupting = t->want_point = false;
+	if (point)
+		return rec_async_point(t, t->n_stash ? EVENT_POINT_SIGNAL : EVENT_POINT_SLICE);
+	rec_ready(t, t->in_call ? ENG_TO_EXIT : ENG_RUN, 0);
+	return 0;
+}
+
 int rec_handle_stop(struct rec_task *t)
 {
 	switch (t->t.stop.kind) {
@@ -209,10 +223,8 @@ int rec_handle_stop(struct rec_task *t)
 		return rec_exiting(t);
 	case ENG_STOP_GONE:
 		return rec_gone(t);
-	default: /* TRAP: a new task, the end of a group-stop, or asked for by preempt() */
-		t->interrupting = false;
-		rec_ready(t, t->in_call ? ENG_TO_EXIT : ENG_RUN, 0);
-		return 0;
+	default:
+		return trap_stop(t);
 	}
 }
 
@@ -320,10 +332,11 @@ struct saved_signals {
 
 static const int taken_signals[] = { SIGALRM, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-static void signals_take(struct saved_signals *s)
+static void signals_take(const struct rec *rec, struct saved_signals *s)
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
-	const struct itimerval it = { .it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US };
+	uint64_t us = rec->opt->timeslice_ns ? MIN(rec->opt->timeslice_ns / 1000, TICK_US) : TICK_US;
+	const struct itimerval it = { .it_interval.tv_usec = (suseconds_t)us, .it_value.tv_usec = (suseconds_t)us };
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -491,6 +504,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 	if (rec->cpu < 0)
 		return errinfo_set_r(ei, rec->cpu, "pin the recorder to a CPU");
 	stat_stdio(rec);
+	rec->code = code_cache_new(); /* without it points only cost more */
 	r = rec_machine_facts(rec);
 	return r < 0 ? errinfo_set_r(ei, r, "describe this machine") : 0;
 }
@@ -507,6 +521,7 @@ static void rec_done(struct rec *rec)
 		free(p->info.exe);
 		free(p);
 	}
+	code_cache_free(rec->code);
 	store_writer_free(rec->writer);
 	manifest_done(&rec->manifest);
 	fx_done(&rec->fx);
@@ -594,7 +609,7 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 		return r;
 	}
 	got_signal = 0;
-	signals_take(&signals);
+	signals_take(&rec, &signals);
 	if (rec.cpuid_faulting)
 		eng_traps_prefetch(&rec.traps);
 	eng_traps_join(&rec.traps, rec.cpuid_faulting);

@@ -1,0 +1,183 @@
+/* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
+ *
+ * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
+ * instructions at most. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
+#define LOG_AREA "recorder.async"
+#include "recorder/rec_priv.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/user.h>
+
+#include "base/log.h"
+#include "engine/code.h"
+
+/* One instruction that a jump can replace needs no look around: so many are passed in search of one. */
+#define SINGLE_TRIES 6
+#define LANDING_MAX 40
+
+#define EFLAGS_TF 0x100u
+
+enum landing {
+	LANDED,
+	MET_EVENT, /* the stop that the thread has now is to be handled */
+	RUNS_ON,   /* what comes next is an event by itself: let it run */
+};
+
+static int wait_stop(struct rec_task *t, struct eng_stop *st)
+{
+	int r;
+
+	do
+		r = eng_wait_task(&t->t, st);
+	while (r == ERR_INTERRUPTED);
+	return r;
+}
+
+static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
+{
+	siginfo_t si;
+
+	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
+}
+
+/* 1: stepped. 0: met an event. */
+static int step(struct rec_task *t)
+{
+	struct eng_stop st;
+	int r = eng_resume(&t->t, ENG_STEP, 0);
+
+	if (r >= 0)
+		r = wait_stop(t, &st);
+	return r < 0 ? r : is_step_trap(t, &st);
+}
+
+/* Runs to addr, straight ahead. 1: there. 0: met an event. -EFAULT: no breakpoint can be set there. */
+static int run_to(struct rec_task *t, uint64_t addr)
+{
+	static const uint8_t int3 = 0xcc;
+	struct user_regs_struct *r;
+	struct eng_stop st;
+	uint8_t old;
+	int rc = eng_read(&t->t, addr, &old, 1);
+
+	if (rc >= 0)
+		rc = eng_write(&t->t, addr, &int3, 1);
+	if (rc < 0)
+		return rc;
+	rc = eng_resume(&t->t, ENG_RUN, 0);
+	if (rc >= 0)
+		rc = wait_stop(t, &st);
+	if (rc < 0 || st.kind == ENG_STOP_GONE)
+		return rc;
+	rc = eng_write(&t->t, addr, &old, 1);
+	if (rc < 0 || st.kind != ENG_STOP_SIGNAL || st.signo != SIGTRAP)
+		return rc;
+	rc = eng_regs(&t->t, &r);
+	if (rc < 0 || r->rip != addr + 1)
+		return rc;
+	r->rip = addr;
+	eng_regs_changed(&t->t);
+	return 1;
+}
+
+/* These see or keep the trap flag that single-stepping sets. */
+static bool shows_trap_flag(struct rec_task *t, uint64_t rip)
+{
+	uint8_t b[2];
+
+	return eng_read(&t->t, rip, b, sizeof(b)) >= 0 && (b[0] == 0x9c || (b[0] == 0x66 && b[1] == 0x9c));
+}
+
+static bool is_call_insn(struct rec_task *t, uint64_t rip)
+{
+	uint8_t b[2];
+
+	return eng_read(&t->t, rip, b, sizeof(b)) < 0 || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || b[0] == 0xcd;
+}
+
+/* Past the instruction at rip. */
+static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t rip)
+{
+	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : step(t);
+}
+
+static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct code_plan plan;
+	int rc = 1;
+
+	*ret = MET_EVENT;
+	for (int i = 0; rc > 0; i++) {
+		struct user_regs_struct *r;
+		struct code_insn insn;
+
+		rc = eng_regs(&t->t, &r);
+		if (rc < 0)
+			return rc;
+		code_decode(&mem, r->rip, &insn);
+		*ret = RUNS_ON;
+		if (insn.cls == CODE_BAD || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
+			return 0;
+		*ret = LANDED;
+		*ret_kind = EVENT_POINT_STATE;
+		if (code_plan_single(&mem, r->rip, &plan))
+			return 0;
+		if (i >= SINGLE_TRIES && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+			return 0;
+		*ret_kind = EVENT_POINT_BREAK;
+		if (i >= LANDING_MAX && insn.cls != CODE_REP)
+			return 0;
+		*ret = MET_EVENT;
+		rc = advance(t, &insn, r->rip);
+		if (rc == -EFAULT) {
+			*ret = RUNS_ON;
+			return 0;
+		}
+	}
+	return rc;
+}
+
+static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_point_reason why)
+{
+	struct user_regs_struct *r;
+	struct event ev;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	rec_event_init(t, &ev, EVENT_ASYNC_POINT);
+	ev.rip = r->rip;
+	ev.args[EVENT_POINT_KIND] = kind;
+	ev.args[EVENT_POINT_CPU] = rec_slice_used(t);
+	ev.args[EVENT_POINT_REASON] = why;
+	rc = rec_point_state(t, &ev);
+	if (rc < 0)
+		return rc;
+	r->orig_rax = (unsigned long)-1;
+	eng_regs_changed(&t->t);
+	t->entry = *r;
+	t->inside = true;
+	log_debug("thread %u: point at %#llx", t->num, r->rip);
+	return rec_log(t->rec, &ev);
+}
+
+int rec_async_point(struct rec_task *t, enum event_point_reason why)
+{
+	enum event_point_kind kind = EVENT_POINT_STATE;
+	enum landing where;
+	int rc = land(t, &where, &kind);
+
+	if (rc < 0)
+		return rc;
+	if (where == MET_EVENT) {
+		t->state = REC_STOPPED;
+		return 0;
+	}
+	rec_ready(t, ENG_RUN, 0);
+	if (where == RUNS_ON)
+		return 0;
+	rc = log_point(t, kind, why);
+	return rc < 0 || !t->n_stash ? rc : rec_signal_after_call(t);
+}
