@@ -139,6 +139,19 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 	return rc;
 }
 
+/* Does it wait for somebody else? Its registers are those of the point before, or it pauses. t->entry is still that point. */
+static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
+{
+	static const uint8_t pause[] = { 0xf3, 0x90 };
+	const struct user_regs_struct *e = &t->entry;
+	uint8_t code[64];
+	bool same = t->inside && r->rip == e->rip && r->rax == e->rax && r->rbx == e->rbx && r->rcx == e->rcx && r->rdx == e->rdx &&
+		    r->rsi == e->rsi && r->rdi == e->rdi && r->rbp == e->rbp && r->rsp == e->rsp;
+	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 && memmem(code, sizeof(code), pause, sizeof(pause));
+
+	t->spins = same || pauses ? t->spins + 1 : 0;
+}
+
 static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_point_reason why)
 {
 	struct user_regs_struct *r;
@@ -147,6 +160,7 @@ static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_
 
 	if (rc < 0)
 		return rc;
+	note_spin(t, r);
 	rec_event_init(t, &ev, EVENT_ASYNC_POINT);
 	ev.rip = r->rip;
 	ev.args[EVENT_POINT_KIND] = kind;

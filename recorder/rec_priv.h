@@ -99,6 +99,7 @@ struct rec_task {
 	bool ran; /* has run user code since its last event was logged */
 	uint64_t asleep_since; /* found asleep in a call that should not, 0 = not */
 	bool interrupting; /* a TRAP stop that we asked for is to come */
+	unsigned spins; /* points in a row at which it seemed to wait for somebody else in a loop */
 	bool want_point; /* that stop shall become an asynchronous point */
 	bool inside; /* its last event's place lies inside of computation: the registers there do not tell whether it has run since */
 	uint64_t due; /* signals (bit signo-1) that were pending there: they come before the next instruction */
@@ -165,6 +166,8 @@ struct rec {
 	int cpu;
 	cpu_set_t affinity; /* before pinning */
 	uint64_t start_mono, slice_start, last_flush, deadline;
+	uint64_t slice_ns;  /* length of the current task's slice, CPU time */
+	uint64_t tick_ns;   /* period of our timer */
 	uint64_t slice_cpu; /* CPU time of the current task's process when its slice began */
 	struct code_cache *code;
 	uint64_t next_checksum;

@@ -11,12 +11,15 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "base/log.h"
 
 #define SLICE_NS 10000000ull
 #define PATIENCE_NS 2000000000ull
+#define SPIN_SLICE_NS 200000
+#define TICK_MIN_US 20u
 
 static bool runnable(const struct rec_task *t)
 {
@@ -227,10 +230,38 @@ uint64_t rec_slice_used(const struct rec_task *t)
 	return now > then ? now - then : 0;
 }
 
+/* Makes the next tick come after ns, when that is sooner than it would by itself. */
+static void arm(struct rec *rec, uint64_t ns)
+{
+	struct itimerval it = { .it_interval.tv_usec = (suseconds_t)(rec->tick_ns / 1000) };
+
+	if (ns >= rec->tick_ns)
+		return;
+	it.it_value.tv_usec = (suseconds_t)MAX(ns / 1000, (uint64_t)TICK_MIN_US);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+/* One that spins for another gets a smaller part each time. */
+static uint64_t slice_of(const struct rec_task *t)
+{
+	uint64_t full = t->rec->opt->timeslice_ns, part = full >> 2 * MIN(t->spins, 4u);
+
+	return t->spins ? MIN(full, MAX(part, (uint64_t)SPIN_SLICE_NS)) : full;
+}
+
+static void begin_slice(struct rec *rec, const struct rec_task *t)
+{
+	rec->slice_start = rec->now;
+	rec->slice_cpu = process_cpu(t->t.tgid);
+	rec->slice_ns = slice_of(t);
+	if (rec->slice_ns)
+		arm(rec, rec->slice_ns);
+}
+
 /* t computes while others wait, or a signal waits for it. */
 static int preempt(struct rec *rec, struct rec_task *t)
 {
-	uint64_t slice = rec->opt->timeslice_ns;
+	uint64_t slice = rec->slice_ns, used;
 
 	if (t->n_stash)
 		return interrupt(t, true);
@@ -240,9 +271,13 @@ static int preempt(struct rec *rec, struct rec_task *t)
 		rec->give_way = true;
 		return interrupt(t, false);
 	}
-	/* Ticks come no more often than slices end: the one that comes a little early counts. */
-	if (!slice || rec_slice_used(t) + slice / 4 < slice)
+	if (!slice)
 		return 0;
+	used = rec_slice_used(t);
+	if (used + slice / 4 < slice) { /* a tick that comes a little early counts */
+		arm(rec, slice - used);
+		return 0;
+	}
 	rec->give_way = true;
 	return interrupt(t, true);
 }
@@ -323,7 +358,7 @@ static struct rec_task *pick(struct rec *rec)
 
 static bool stays(struct rec *rec, const struct rec_task *t, uint64_t now)
 {
-	uint64_t slice = rec->opt->timeslice_ns ? MIN(rec->opt->timeslice_ns, SLICE_NS) : SLICE_NS;
+	uint64_t slice = rec->slice_ns ? MIN(rec->slice_ns, SLICE_NS) : SLICE_NS;
 
 	if (!rec->give_way && now - rec->slice_start < slice)
 		return true;
@@ -346,9 +381,8 @@ static struct rec_task *choose(struct rec *rec, uint64_t now)
 		log_trace("switch to thread %u", t->num);
 		rec->cur = t;
 	}
-	rec->slice_start = now;
 	if (t)
-		rec->slice_cpu = process_cpu(t->t.tgid);
+		begin_slice(rec, t);
 	return t;
 }
 

@@ -21,7 +21,7 @@
 #include "base/os.h"
 #include "engine/code.h"
 
-#define TICK_US 20000u
+#define TICK_NS 20000000ull
 #define TELL_NS 2000000000ull
 #define FLUSH_NS 20000000ull
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
@@ -46,6 +46,7 @@ void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind)
 	t->rec->now = os_mono_ns();
 	t->ran = t->inside = false;
 	t->due = 0;
+	t->spins = kind == EVENT_ASYNC_POINT ? t->spins : 0;
 	*ev = (struct event){
 		.kind = kind,
 		.thread = t->num,
@@ -335,8 +336,8 @@ static const int taken_signals[] = { SIGALRM, SIGINT, SIGTERM, SIGHUP, SIGQUIT, 
 static void signals_take(const struct rec *rec, struct saved_signals *s)
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
-	uint64_t us = rec->opt->timeslice_ns ? MIN(rec->opt->timeslice_ns / 1000, TICK_US) : TICK_US;
-	const struct itimerval it = { .it_interval.tv_usec = (suseconds_t)us, .it_value.tv_usec = (suseconds_t)us };
+	const suseconds_t us = (suseconds_t)(rec->tick_ns / 1000);
+	const struct itimerval it = { .it_interval.tv_usec = us, .it_value.tv_usec = us };
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -498,6 +499,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
 	rec->now = rec->start_mono = os_mono_ns();
 	rec->last_flush = rec->start_mono;
+	rec->tick_ns = opt->timeslice_ns ? MIN(opt->timeslice_ns, TICK_NS) : TICK_NS;
 	if (opt->timeout_ns)
 		rec->deadline = rec->start_mono + opt->timeout_ns;
 	rec->cpu = eng_pin(-1, &rec->affinity, sizeof(rec->affinity));
