@@ -103,14 +103,23 @@ void rec_chaos_free(struct rec_chaos *c)
 
 /* --- who, and how long --- */
 
+static bool could_run(const struct rec_task *t)
+{
+	return t->state == REC_STOPPED || t->state == REC_READY;
+}
+
 struct rec_task *rec_chaos_pick(struct rec *rec)
 {
 	struct rec_chaos *c = rec->chaos;
 	struct rec_task *best = NULL;
+	/* Nobody starves for long: one that polls for what another is to do would never end. */
+	bool anew = chance(c, 128);
 	unsigned n = 0;
 
 	for (struct rec_task *t = rec->tasks; t; t = t->next) {
-		if (t->state != REC_STOPPED && t->state != REC_READY)
+		if (anew)
+			rec_chaos_priority(t);
+		if (!could_run(t))
 			continue;
 		n++;
 		if (c->mood.reorder == 1024 ? below(c, n) == 0 : !best || t->priority > best->priority)
