@@ -341,9 +341,13 @@ static int take_written(struct points *p, struct rec_task *t)
 
 static int start_tracking(struct points *p, struct rec_task *t)
 {
+	struct eng_sigsets sets;
 	int r;
 
 	if (p->dirty || p->untracked || p->point < p->awake)
+		return 0;
+	/* A call in the guest would meet a SIGSTOP, which cannot be blocked, and lose it. */
+	if (eng_sigsets(&t->t, &sets) < 0 || (sets.pending >> (SIGSTOP - 1) & 1))
 		return 0;
 	r = eng_dirty_new(&t->t, &p->dirty);
 	if (r < 0) {
