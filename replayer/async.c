@@ -86,6 +86,9 @@ static int look(struct search *q, struct code_cond *lesson, struct errinfo *ei)
 	if (r <= 0)
 		return r < 0 ? r : not_found(q, &st, ei);
 	q->stops++;
+	q->point.hidden_at = q->site.at;
+	q->point.hidden_len = rep_site_len(&q->site);
+	q->point.hidden = q->site.plan.bytes;
 	return rep_point_compare(&q->point, q->t, q->cond, q->n, lesson);
 }
 

@@ -136,6 +136,10 @@ struct rep_point {
 	size_t n_hashes;
 	struct user_regs_struct last_regs;
 	unsigned passes;
+	/* Bytes of the guest's that something of ours stands on now. */
+	uint64_t hidden_at;
+	size_t hidden_len;
+	const uint8_t *hidden;
 	/* the pass that came closest: what differed there */
 	enum rep_differs { REP_DIFFERS_ALL, REP_DIFFERS_REGS, REP_DIFFERS_WORDS, REP_DIFFERS_VECTORS, REP_DIFFERS_MEMORY } closest;
 	uint64_t closest_at; /* address, or place in the XSAVE area */

@@ -126,6 +126,16 @@ static int unguard(struct rep_site *site)
 
 /* --- the jump --- */
 
+static size_t jump_len(const struct rep_site *site)
+{
+	return site->jump ? CODE_JUMP_LEN : 1;
+}
+
+size_t rep_site_len(const struct rep_site *site)
+{
+	return site->planted ? jump_len(site) : 0;
+}
+
 /* Code of a shared mapping is reached through the object: the kernel lets nobody write there through a mapping that is read-only. */
 static int write_code(struct rep_site *site, const void *p, size_t n)
 {
@@ -138,11 +148,6 @@ static int write_code(struct rep_site *site, const void *p, size_t n)
 	if (fd < 0)
 		return fd;
 	return pwrite(fd, p, n, (off_t)(site->at - m->start + m->offset)) == (ssize_t)n ? 0 : -EFAULT;
-}
-
-static size_t planted_len(const struct rep_site *site)
-{
-	return site->jump ? CODE_JUMP_LEN : 1;
 }
 
 static bool make_plan(struct rep_site *site)
@@ -178,7 +183,7 @@ static int clear(struct rep_site *site)
 	if (!site->planted)
 		return 0;
 	site->planted = false;
-	r = write_code(site, site->plan.bytes, planted_len(site));
+	r = write_code(site, site->plan.bytes, jump_len(site));
 	return r < 0 ? r : back_home(site);
 }
 
@@ -214,7 +219,7 @@ int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned
 		code_jump(&site->plan, &site->tramp, site->bytes);
 	else
 		site->bytes[0] = 0xcc;
-	r = write_code(site, site->bytes, planted_len(site));
+	r = write_code(site, site->bytes, jump_len(site));
 	site->planted = r >= 0;
 	return r < 0 ? r : rep_site_go_on(site);
 }

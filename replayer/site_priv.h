@@ -30,6 +30,8 @@ struct rep_site {
 int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task *t, uint64_t at, bool jump) MUST_CHECK;
 /* Makes passes for which all conditions hold stop the thread (with a breakpoint: all passes), and lets t, where it stands, go on. */
 int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n) MUST_CHECK;
+/* So many bytes of the guest's code are not its own now; plan.bytes has them. */
+size_t rep_site_len(const struct rep_site *site);
 /* t goes on behind the site's instruction after a pass. */
 int rep_site_go_on(struct rep_site *site) MUST_CHECK;
 /* Was that stop a pass? Then t's rip is the site's address again. Or a write of the guest to the watched code? It is done then, and t may go on (2). */
