@@ -64,6 +64,7 @@ struct eng_task {
 	bool gone;           /* reaped */
 	struct eng_stop stop; /* last stop */
 	bool running;        /* resumed and no stop seen since */
+	bool remoted;        /* a remote call was made since: the kernel has forgotten .stop, no signal can be injected there */
 };
 
 /* --- address spaces --- */

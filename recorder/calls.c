@@ -417,5 +417,5 @@ int rec_call_exit(struct rec_task *t)
 	if (rc < 0)
 		return rc;
 	rec_ready(t, ENG_RUN, 0);
-	return t->n_stash ? rec_signal_after_call(t) : 0;
+	return t->n_stash ? rec_signal_after_event(t) : 0;
 }

@@ -175,6 +175,7 @@ struct rec {
 	uint64_t slice_cpu; /* CPU time of the current task's process when its slice began */
 	struct code_cache *code;
 	struct rec_chaos *chaos; /* NULL = off */
+	uint64_t *interrupted; /* hash table of INTERRUPTED_MAX places where handlers were entered, 0 = free; NULL = none yet */
 	uint64_t next_checksum;
 	bool give_way;      /* the current task yielded */
 	/* Stops of children seen before their parent's birth event. */
@@ -238,6 +239,8 @@ int rec_settle_writes(struct rec *rec) MUST_CHECK;
 uint64_t rec_slice_used(const struct rec_task *t);
 
 /* --- async.c --- */
+/* A handler was entered there, and may have kept the address to come back to it. */
+void rec_async_interrupted(struct rec *rec, uint64_t rip);
 /* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
  * Sets t's state: ready, or with a stop to be handled. */
 int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
@@ -290,8 +293,8 @@ int rec_signal_stop(struct rec_task *t) MUST_CHECK;
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* The same, but the call starts, and the signal interrupts it if it sleeps. */
 int rec_signal_into_call(struct rec_task *t) MUST_CHECK;
-/* At an exit stop: sends one waiting signal through the kernel. */
-int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
+/* Behind an event: delivers one waiting signal there, or sends it through the kernel, so that it comes before the next instruction. */
+int rec_signal_after_event(struct rec_task *t) MUST_CHECK;
 /* 1: the call that ended with EINTR did so only because we trace: what is pending are signals that the guest ignores. */
 int rec_interrupted_by_nothing(struct rec_task *t) MUST_CHECK;
 /* At a SECCOMP stop: the call does not happen, this signal comes instead. */

@@ -100,7 +100,7 @@ void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
 		return;
 	}
 	t->t.stop = *st;
-	t->t.running = false;
+	t->t.running = t->t.remoted = false;
 	t->t.regs_valid = t->t.regs_dirty = false;
 	t->t.gone = st->kind == ENG_STOP_GONE;
 	t->state = REC_STOPPED;

@@ -531,6 +531,7 @@ static void rec_done(struct rec *rec)
 	}
 	code_cache_free(rec->code);
 	rec_chaos_free(rec->chaos);
+	free(rec->interrupted);
 	store_writer_free(rec->writer);
 	manifest_done(&rec->manifest);
 	fx_done(&rec->fx);
