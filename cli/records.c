@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include "base/str.h"
 #include "cli/cmd.h"
@@ -68,6 +69,10 @@ int record_job_init(struct record_job *job, const struct record_values *v, char 
 	int r;
 
 	*job = (struct record_job){ .v = v, .argv = argv, .fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO } };
+	job->chaos_seed = v->chaos;
+	if (v->chaos == RECORD_CHAOS_RANDOM && getrandom(&job->chaos_seed, sizeof(job->chaos_seed), 0) < 0)
+		return fail_memory();
+	job->chaos_seed = v->chaos == RECORD_CHAOS_RANDOM ? job->chaos_seed % 1000000000 + 1 : job->chaos_seed;
 	r = build_env(job);
 	return r ? r : find_program(job, implied);
 }
@@ -106,6 +111,8 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.timeout_ns = v->timeout_s * 1000000000u,
 		/* strict verification compares memory, so there have to be checksums */
 		.checksum_every = v->checksum || !v->verify_strict ? v->checksum : RECORD_CHECKSUM_EVERY,
+		.chaos = job->chaos_seed != 0,
+		.chaos_seed = job->chaos_seed,
 		.cpu_profile = (enum rec_cpu_profile)v->cpu_profile,
 		.version = version_number(),
 		.stdin_fd = job->fds[0],

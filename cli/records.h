@@ -6,6 +6,7 @@
 #include "recorder/recorder.h"
 
 #define RECORD_TIMESLICE "20" /* ms, of --timeslice */
+#define RECORD_CHAOS_RANDOM UINT64_MAX /* --chaos without a seed */
 #define RECORD_CHECKSUM_EVERY 1000 /* events, when --checksum names no number */
 
 struct record_values {
@@ -25,6 +26,7 @@ struct record_job {
 	char *program; /* owned */
 	char **argv;   /* borrowed */
 	char **env;    /* owned */
+	uint64_t chaos_seed; /* 0 = no chaos */
 	int fds[3];    /* the guest's 0, 1, 2 */
 };
 

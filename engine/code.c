@@ -63,6 +63,7 @@ static const bool kept_categories[ZYDIS_CATEGORY_MAX_VALUE + 1] = {
 };
 
 static const bool kept_mnemonics[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
+	[ZYDIS_MNEMONIC_CLI] = true,
 	[ZYDIS_MNEMONIC_CPUID] = true,
 	[ZYDIS_MNEMONIC_LSS] = true,
 	[ZYDIS_MNEMONIC_MONITORX] = true,
@@ -75,6 +76,7 @@ static const bool kept_mnemonics[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
 	[ZYDIS_MNEMONIC_PUSHFQ] = true,
 	[ZYDIS_MNEMONIC_RDTSC] = true,
 	[ZYDIS_MNEMONIC_RDTSCP] = true,
+	[ZYDIS_MNEMONIC_STI] = true,
 	[ZYDIS_MNEMONIC_UD0] = true,
 	[ZYDIS_MNEMONIC_UD1] = true,
 	[ZYDIS_MNEMONIC_UD2] = true,
@@ -235,8 +237,9 @@ static void note_insn(struct targets *t, uint64_t addr, const ZydisDecodedInstru
 	}
 }
 
-/* Decodes a page, straight on; what does not decode is skipped by the byte. Depends on the bytes from RUN_IN before to one instruction behind it. */
-static void targets_find(struct targets *t, uint64_t key, const struct sys_mem *mem, uint64_t page)
+/* Decodes a page, straight on; what does not decode is skipped by the byte. Depends on the bytes from RUN_IN before to one instruction behind it.
+ * False: it cannot be read, so nothing leads from it to anywhere. */
+static bool targets_find(struct targets *t, uint64_t key, const struct sys_mem *mem, uint64_t page)
 {
 	uint8_t buf[RUN_IN + PAGE + CODE_INSN_MAX];
 	size_t pos = RUN_IN, n = RUN_IN;
@@ -247,7 +250,7 @@ static void targets_find(struct targets *t, uint64_t key, const struct sys_mem *
 	t->key = key;
 	t->page = page;
 	if (mem->read(mem->ctx, page, buf + RUN_IN, PAGE) < 0)
-		return;
+		return false;
 	n += PAGE;
 	n += mem->read(mem->ctx, page + PAGE, buf + n, CODE_INSN_MAX) < 0 ? 0 : CODE_INSN_MAX;
 	if (mem->read(mem->ctx, page - RUN_IN, buf, RUN_IN) >= 0)
@@ -261,6 +264,7 @@ static void targets_find(struct targets *t, uint64_t key, const struct sys_mem *
 		note_insn(t, page + pos - RUN_IN, &in);
 		pos += in.length;
 	}
+	return true;
 }
 
 /* --- the cache: sets of WAYS pages, the one that was not asked for for longest goes --- */
@@ -304,23 +308,27 @@ static struct targets **cache_slot(struct code_cache *c, uint64_t key, uint64_t 
 	return oldest;
 }
 
-/* The targets of a page, from the cache or found now (in *spare when they are not to be kept). */
+/* The targets of a page, from the cache or found now, in *spare. What cannot be read is not remembered: it may be there later. */
 static const struct targets *targets_of(struct code_cache *c, uint64_t key, const struct sys_mem *mem, uint64_t page, struct targets *spare)
 {
-	struct targets **slot, *t = spare;
+	struct targets **slot;
 
-	if (c && key) {
-		slot = cache_slot(c, key, page);
-		if (!*slot)
-			*slot = calloc(1, sizeof(**slot));
-		if (*slot)
-			t = *slot;
+	if (!c || !key) {
+		targets_find(spare, key, mem, page);
+		return spare;
 	}
-	if (t == spare || t->key != key || t->page != page)
-		targets_find(t, key, mem, page);
-	if (t != spare)
-		t->used = ++c->clock;
-	return t;
+	slot = cache_slot(c, key, page);
+	if (!*slot || (*slot)->key != key || (*slot)->page != page) {
+		if (!targets_find(spare, key, mem, page))
+			return spare;
+		if (!*slot)
+			*slot = malloc(sizeof(**slot));
+		if (!*slot)
+			return spare;
+		**slot = *spare;
+	}
+	(*slot)->used = ++c->clock;
+	return *slot;
 }
 
 /* Does a direct branch of that page lead to one of the n bytes from addr on? */
@@ -502,18 +510,23 @@ static bool operand_address(const struct walk *w, const ZydisDecodedOperand *op,
 	return true;
 }
 
-/* Hidden operands are those of push, pop, call and ret: the stack around rsp, which callers know anyway. */
+/* Does the instruction work with that memory? Hidden operands but those of string instructions are the stack around rsp, which callers know anyway. */
+static bool is_told(const struct walk *w, const ZydisDecodedOperand *op)
+{
+	bool is_hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && w->in.meta.category != ZYDIS_CATEGORY_STRINGOP;
+
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.type == ZYDIS_MEMOP_TYPE_MEM && !is_hidden && op->size >= 8;
+}
+
 static void report_operands(const struct walk *w, code_operand_fn fn, void *ctx)
 {
 	if (w->in.meta.category == ZYDIS_CATEGORY_NOP || w->in.meta.category == ZYDIS_CATEGORY_WIDENOP || w->in.meta.category == ZYDIS_CATEGORY_PREFETCH)
 		return;
 	for (unsigned i = 0; i < w->in.operand_count; i++) {
-		const ZydisDecodedOperand *op = &w->op[i];
 		uint64_t addr;
 
-		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.type == ZYDIS_MEMOP_TYPE_MEM && op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-		    op->size >= 8 && operand_address(w, op, &addr))
-			fn(ctx, addr, op->size / 8);
+		if (is_told(w, &w->op[i]) && operand_address(w, &w->op[i], &addr))
+			fn(ctx, addr, w->op[i].size / 8u);
 	}
 }
 

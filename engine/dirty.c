@@ -4,9 +4,12 @@
  * guest's descriptor table. Nobody ever reads it: with WP_ASYNC the kernel takes the protection away at the first write by itself.
  *
  * "Written" is the absence of a protection bit in the page table. So a page that appears (first touch, mremap, a new mapping) counts as
- * written until the first take has protected it, without anybody telling us; taking in a mapping late loses nothing. What the kernel does not
- * have in its page tables cannot have been written: such holes are never looked at, and get no page tables from us (1 TiB of reserved
- * address space costs nothing). Read-only zero pages and unmodified pages of privately mapped files are not reported either. */
+ * written until the first take has protected it, without anybody telling us; taking in a mapping late loses nothing. What has no page table
+ * cannot have been written: such holes are passed over, and get no page tables from us (1 TiB of reserved address space costs nothing).
+ *
+ * The kernel looks fast (.7 ns a page) for nothing but that bit. Then entries without a page are found too, and pages that were only read: the
+ * zero page, unmodified pages of privately mapped files. So a first look finds runs without the bit, a second one, there alone, sorts out what is
+ * no written page and protects the others. To protect at the first look would be wrong: an empty entry with the bit looks like a swapped page. */
 #define LOG_AREA "engine.dirty"
 #include "engine/dirty.h"
 
@@ -58,8 +61,11 @@ struct eng_dirty {
 	bool partial;     /* some mapping cannot be tracked */
 	bool looked;      /* at the mappings, ever */
 	uint64_t changes; /* of the model, when we last looked at its mappings */
-	struct page_run run[256];
+	struct page_run run[256];   /* without protection */
+	struct page_run pages[256]; /* of these: written pages */
 };
+/* Runs with no more between them get the second look together. */
+#define GAP_PAGES 64u
 
 /* --- the descriptor --- */
 
@@ -122,15 +128,21 @@ static bool is_tracked(const struct mapping *m)
 	return (m->prot & PROT_WRITE) && !(m->flags & (ASPACE_HERMIT | ASPACE_VDSO));
 }
 
+/* The model does not follow a stack's growth, and half of a stack must not be tracked: it may begin anywhere above the mapping below. */
+static uint64_t first_address(const struct aspace *as, size_t i)
+{
+	if (!(as->m[i].flags & ASPACE_GROWSDOWN))
+		return as->m[i].start;
+	return i ? as->m[i - 1].end : PAGE;
+}
+
 /* Takes in what is new; what is tracked already stays so (and that is a cheap question). */
 static void track_all(struct eng_dirty *d, const struct aspace *as)
 {
 	d->partial = false;
 	for (size_t i = 0; i < as->n; i++) {
 		const struct mapping *m = &as->m[i];
-		/* The model does not follow a stack's growth, and half of a stack must not be tracked. */
-		uint64_t start = !(m->flags & ASPACE_GROWSDOWN) ? m->start : i ? as->m[i - 1].end : PAGE;
-		int r = is_tracked(m) ? track(d, start, m->end) : 0;
+		int r = is_tracked(m) ? track(d, first_address(as, i), m->end) : 0;
 
 		if (r < 0) {
 			log_debug("mapping %#" PRIx64 "-%#" PRIx64 " is not tracked: %s", m->start, m->end, err_str(r));
@@ -171,26 +183,42 @@ static void hand_out(struct taking *k, uint64_t start, uint64_t end)
 }
 
 /* Pages of a file in a private mapping were read, not written. */
-static void hand_out_shared(struct taking *k, const struct page_run *run)
+static void hand_out_shared(struct taking *k, uint64_t start, uint64_t end)
 {
-	for (uint64_t at = run->start; at < run->end;) {
+	for (uint64_t at = start; at < end;) {
 		const struct mapping *m = aspace_next(k->as, at);
-		uint64_t end = m ? MIN(m->start > at ? m->start : m->end, run->end) : run->end;
+		uint64_t stop = m ? MIN(m->start > at ? m->start : m->end, end) : end;
 
 		if (m && m->start <= at && (m->flags & ASPACE_SHARED))
-			hand_out(k, at, end);
-		at = end;
+			hand_out(k, at, stop);
+		at = stop;
 	}
 }
 
-static int scan(struct eng_dirty *d, struct taking *k)
+/* Runs from s->start on: how many, negative errors. s->start moves on. */
+static int scan(struct eng_dirty *d, struct scan_arg *s, struct page_run *ret, size_t cap)
+{
+	int n;
+
+	s->size = sizeof(*s);
+	s->vec = (uint64_t)(uintptr_t)ret;
+	s->vec_len = cap;
+	n = ioctl(d->pagemap, SCAN_IOCTL, s);
+	if (n < 0)
+		return errno == ESRCH ? ERR_GUEST_GONE : -errno;
+	if (s->walk_end <= s->start)
+		return -EIO; /* rather than for ever */
+	s->start = s->walk_end;
+	return n;
+}
+
+/* The second look. */
+static int take_pages(struct eng_dirty *d, struct taking *k, uint64_t start, uint64_t end)
 {
 	struct scan_arg s = {
-		.size = sizeof(s),
 		.flags = SCAN_PROTECT_FOUND,
-		.end = USER_END,
-		.vec = (uint64_t)(uintptr_t)d->run,
-		.vec_len = ARRAY_SIZE(d->run),
+		.start = start,
+		.end = end,
 		.category_inverted = PAGE_ZERO,
 		.category_mask = PAGE_WRITTEN | PAGE_ZERO,
 		.category_anyof_mask = PAGE_PRESENT | PAGE_SWAPPED,
@@ -198,21 +226,59 @@ static int scan(struct eng_dirty *d, struct taking *k)
 	};
 
 	while (s.start < s.end) {
-		int n = ioctl(d->pagemap, SCAN_IOCTL, &s);
+		int n = scan(d, &s, d->pages, ARRAY_SIZE(d->pages));
 
 		if (n < 0)
-			return errno == ESRCH ? ERR_GUEST_GONE : -errno;
-		if (s.walk_end <= s.start)
-			return -EIO; /* rather than for ever */
+			return n;
 		for (int i = 0; i < n; i++) {
-			if (d->run[i].categories & PAGE_FILE)
-				hand_out_shared(k, &d->run[i]);
-			else
-				hand_out(k, d->run[i].start, d->run[i].end);
+			const struct page_run *p = &d->pages[i];
+
+			(p->categories & PAGE_FILE ? hand_out_shared : hand_out)(k, p->start, p->end);
 		}
-		s.start = s.walk_end;
 	}
 	return 0;
+}
+
+/* The first look. */
+static int take_range(struct eng_dirty *d, struct taking *k, uint64_t start, uint64_t end)
+{
+	struct scan_arg s = {
+		.start = start,
+		.end = end,
+		.category_mask = PAGE_WRITTEN, /* with anything more the kernel looks slowly */
+		.return_mask = PAGE_WRITTEN,
+	};
+	int r = 0;
+
+	while (s.start < s.end && r >= 0) {
+		unsigned n, last;
+
+		r = scan(d, &s, d->run, ARRAY_SIZE(d->run));
+		n = r > 0 ? (unsigned)r : 0;
+		for (unsigned i = 0; i < n && r >= 0; i = last + 1) {
+			for (last = i; last + 1 < n && d->run[last + 1].start - d->run[last].end <= GAP_PAGES * PAGE; last++)
+				;
+			r = take_pages(d, k, d->run[i].start, d->run[last].end);
+		}
+	}
+	return r;
+}
+
+/* Mappings with nothing else between them are looked at together. */
+static int look(struct eng_dirty *d, struct taking *k)
+{
+	const struct aspace *as = k->as;
+	int r = 0;
+
+	for (size_t i = 0, last; i < as->n && r >= 0; i = last + 1) {
+		last = i;
+		if (!is_tracked(&as->m[i]))
+			continue;
+		while (last + 1 < as->n && is_tracked(&as->m[last + 1]))
+			last++;
+		r = take_range(d, k, first_address(as, i), as->m[last].end);
+	}
+	return r;
 }
 
 int eng_dirty_take(struct eng_dirty *d, struct eng_task *t, uint64_t max, eng_dirty_fn fn, void *ctx)
@@ -222,7 +288,7 @@ int eng_dirty_take(struct eng_dirty *d, struct eng_task *t, uint64_t max, eng_di
 
 	if (!d->looked || d->changes != k.as->changes)
 		track_all(d, k.as);
-	r = scan(d, &k);
+	r = look(d, &k);
 	if (r < 0 || k.error < 0)
 		return r < 0 ? r : k.error;
 	return k.more || d->partial;

@@ -128,6 +128,12 @@ int eng_memory_hash(struct eng_task *t, uint64_t *ret) MUST_CHECK;
 /* For the table functions. */
 struct sys_mem eng_sys_mem(struct eng_task *t);
 
+/* --- watchpoints: engine/watch.c --- */
+#define ENG_WATCH_MAX 4
+/* From now on t stops (signal SIGTRAP, si_code TRAP_HWBKPT) behind each instruction that touches one of these n words of 8 bytes. 0 words: none.
+ * An error where machine or kernel do not offer it. */
+int eng_watch(struct eng_task *t, const uint64_t *addr, unsigned n) MUST_CHECK;
+
 /* --- remote system calls --- */
 /* Runs a call in the task through mm->gate; the task must be stopped outside a system call (exit stop, signal stop, first stop). Registers are as before afterwards.
  * *ret_result is the raw result. */

@@ -356,25 +356,39 @@ static uint64_t hash_step(uint64_t h, uint64_t w)
 }
 
 /* Four lanes, since a multiplication waits for the one before it in its lane. */
+struct hash_lanes {
+	uint64_t a, b, c, d;
+};
+
+static inline uint64_t word_at(const uint8_t *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+static inline struct hash_lanes hash_block(struct hash_lanes l, const uint8_t *at)
+{
+	return (struct hash_lanes){ hash_step(l.a, word_at(at)), hash_step(l.b, word_at(at + 8)), hash_step(l.c, word_at(at + 16)),
+				    hash_step(l.d, word_at(at + 24)) };
+}
+
 uint64_t eng_hash(const void *p, size_t n)
 {
+	enum { BLOCK = 32 };
 	const uint64_t k = 0x9e3779b97f4a7c15ULL;
-	uint64_t lane[4] = { k, 2 * k, 3 * k, 4 * k }, w[4], h = n;
-	const uint8_t *at = p;
+	struct hash_lanes l = { k, 2 * k, 3 * k, 4 * k };
+	const uint8_t *at = p, *end = at + n / BLOCK * BLOCK;
+	uint8_t last[BLOCK] = { 0 };
 
-	for (size_t left = n; left; at += sizeof(w)) {
-		size_t part = MIN(left, sizeof(w));
-
-		if (part < sizeof(w))
-			memset(w, 0, sizeof(w));
-		memcpy(w, at, part);
-		for (unsigned i = 0; i < 4; i++)
-			lane[i] = hash_step(lane[i], w[i]);
-		left -= part;
+	for (; at < end; at += BLOCK)
+		l = hash_block(l, at);
+	if (n % BLOCK) {
+		memcpy(last, at, n % BLOCK);
+		l = hash_block(l, last);
 	}
-	for (unsigned i = 0; i < 4; i++)
-		h = hash_step(h, lane[i]);
-	return h;
+	return hash_step(hash_step(hash_step(hash_step(n, l.a), l.b), l.c), l.d);
 }
 
 static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)

@@ -24,14 +24,22 @@ enum landing {
 	RUNS_ON,   /* what comes next is an event by itself: let it run */
 };
 
-static int wait_stop(struct rec_task *t, struct eng_stop *st)
+/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is there already: passed over. */
+static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 {
 	int r;
 
-	do
-		r = eng_wait_task(&t->t, st);
-	while (r == ERR_INTERRUPTED);
-	return r;
+	for (;;) {
+		r = eng_resume(&t->t, how, 0);
+		if (r < 0)
+			return r;
+		do
+			r = eng_wait_task(&t->t, st);
+		while (r == ERR_INTERRUPTED);
+		if (r < 0 || st->kind != ENG_STOP_TRAP || !t->interrupting)
+			return r;
+		t->interrupting = false;
+	}
 }
 
 static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
@@ -45,10 +53,8 @@ static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
 static int step(struct rec_task *t)
 {
 	struct eng_stop st;
-	int r = eng_resume(&t->t, ENG_STEP, 0);
+	int r = resume(t, ENG_STEP, &st);
 
-	if (r >= 0)
-		r = wait_stop(t, &st);
 	return r < 0 ? r : is_step_trap(t, &st);
 }
 
@@ -65,9 +71,7 @@ static int run_to(struct rec_task *t, uint64_t addr)
 		rc = eng_write(&t->t, addr, &int3, 1);
 	if (rc < 0)
 		return rc;
-	rc = eng_resume(&t->t, ENG_RUN, 0);
-	if (rc >= 0)
-		rc = wait_stop(t, &st);
+	rc = resume(t, ENG_RUN, &st);
 	if (rc < 0 || st.kind == ENG_STOP_GONE)
 		return rc;
 	rc = eng_write(&t->t, addr, &old, 1);
@@ -104,6 +108,7 @@ static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t ri
 
 static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
 {
+	int skip = t->rec->chaos ? (int)rec_chaos_nudge(t->rec) : 0, tries = t->rec->chaos ? 0 : SINGLE_TRIES;
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct code_plan plan;
 	int rc = 1;
@@ -122,9 +127,9 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 			return 0;
 		*ret = LANDED;
 		*ret_kind = EVENT_POINT_STATE;
-		if (code_plan_single(&mem, r->rip, &plan))
+		if (i >= skip && code_plan_single(&mem, r->rip, &plan))
 			return 0;
-		if (i >= SINGLE_TRIES && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
 			return 0;
 		*ret_kind = EVENT_POINT_BREAK;
 		if (i >= LANDING_MAX && insn.cls != CODE_REP)
@@ -152,7 +157,7 @@ static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
 	t->spins = same || pauses ? t->spins + 1 : 0;
 }
 
-static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_point_reason why)
+static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_point_reason why, unsigned steps)
 {
 	struct user_regs_struct *r;
 	struct event ev;
@@ -166,6 +171,7 @@ static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_
 	ev.args[EVENT_POINT_KIND] = kind;
 	ev.args[EVENT_POINT_CPU] = rec_slice_used(t);
 	ev.args[EVENT_POINT_REASON] = why;
+	ev.args[EVENT_POINT_STEPS_RUN] = steps;
 	rc = rec_point_state(t, &ev);
 	if (rc < 0)
 		return rc;
@@ -192,6 +198,40 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 	rec_ready(t, ENG_RUN, 0);
 	if (where == RUNS_ON)
 		return 0;
-	rc = log_point(t, kind, why);
+	rc = log_point(t, kind, why, 0);
 	return rc < 0 || !t->n_stash ? rc : rec_signal_after_call(t);
+}
+
+/* May it be single-stepped without a trace, as one instruction? */
+static bool can_step(struct rec_task *t)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct user_regs_struct *r;
+	struct code_insn insn;
+
+	if (eng_regs(&t->t, &r) < 0)
+		return false;
+	code_decode(&mem, r->rip, &insn);
+	return insn.cls != CODE_BAD && insn.cls != CODE_REP && !is_call_insn(t, r->rip) && !shows_trap_flag(t, r->rip) &&
+	       !(r->eflags & EFLAGS_TF);
+}
+
+int rec_async_steps(struct rec_task *t, unsigned n)
+{
+	unsigned i = 0;
+	int rc = 1;
+
+	t->ran = true;
+	while (i < n && can_step(t)) {
+		rc = step(t);
+		if (rc <= 0)
+			break;
+		i++;
+	}
+	if (rc == 0) {
+		t->state = REC_STOPPED;
+		return 0;
+	}
+	rec_ready(t, ENG_RUN, 0);
+	return rc < 0 || !i ? MIN(rc, 0) : log_point(t, EVENT_POINT_STEPS, EVENT_POINT_CHAOS, i);
 }

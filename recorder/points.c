@@ -5,7 +5,16 @@
  * that have changed since the previous point of the address space (copies of its pages are kept here), and hashes of all pages it looked at.
  *
  * Pages are those that the process writes for itself: not ours, not the kernel's, none that somebody outside of the recording may change.
- * Words are 8 bytes, aligned. */
+ * Words are 8 bytes, aligned.
+ *
+ * Proof. A process that comes here a second time computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the
+ * pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
+ * point in one go, and whatever t writes meanwhile changes the state that is to be recognised. The pages hashed are all of those when the last
+ * take lies before R. It does: takes (and the start of tracking) happen at points only, a point is an event of the thread that ran and ends its
+ * run, and between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses nothing: t wrote
+ * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
+ * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
+ * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either. */
 #define LOG_AREA "recorder.points"
 #include "recorder/rec_priv.h"
 
@@ -13,16 +22,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "engine/code.h"
+#include "engine/dirty.h"
 
 #define PAGE ENG_PAGE
 #define WORDS (PAGE / 8)
 #define USER_END (1ull << 47)
-/* Pages looked at, and copies kept, per address space. */
-#define PAGES_MAX 128u
-/* Pages that are looked at when nobody knows which ones were written. */
+/* Pages that are looked at because the code seems to work with them, and because they were written. */
 #define GUESSED_MAX 32u
+#define WRITTEN_MAX 128u
+/* Both, and copies kept, per address space. */
+#define PAGES_MAX (GUESSED_MAX + WRITTEN_MAX)
 #define STACK_PAGES 4u
 #define RED_ZONE 128u
 #define STACK_WINDOW 512u
@@ -33,12 +48,21 @@
 #define PAGE_WORDS_MAX 64u
 #define POINT_WORDS_MAX 1024u
 #define FRESH_PAGES_MAX 16u
+/* Tracking costs more than 1 us for the first write to a page, and a look at each page that there is: beyond so many written pages, or so much
+ * time for the look, it rests for some points. */
+#define TRACKED_MAX 1000u
+#define TAKE_NS_MAX 500000u
+#define REST_POINTS 50u
+#define REST_POINTS_MAX 3200u
+/* So many points with tracking, and a rest is short again. */
+#define STEADY_POINTS 20u
 /* How far below a growing stack's known start an address still counts as part of it. */
 #define STACK_REACH (64ull << 20)
 
 struct look {
 	uint64_t addr;
 	bool near; /* named by the stack pointer, another register or an operand */
+	bool written;
 	uint64_t log[WORDS / 64]; /* words to log */
 };
 
@@ -47,16 +71,30 @@ struct copy {
 	uint32_t point; /* the last one that looked at it */
 };
 
+/* Adjacent pages. */
+struct run {
+	uint64_t addr;
+	uint32_t pages;
+};
+
 /* What is kept per address space: mm->owner. */
 struct points {
 	uint32_t point; /* number of the present one, from 1 */
 	struct copy copy[PAGES_MAX];
 	uint8_t *copies;  /* PAGES_MAX pages */
+	struct eng_dirty *dirty; /* NULL = not tracked */
+	bool untracked;   /* it cannot be */
+	uint32_t since;   /* first point with what was written */
+	uint32_t awake;   /* number of the point at which tracking may start again */
+	uint32_t rest;    /* points, the next time */
 	/* of the present point: */
 	struct look look[PAGES_MAX]; /* by address */
 	unsigned n, max;
 	uint8_t *pages; /* their contents */
 	bool ok[PAGES_MAX]; /* could be read */
+	struct run run[TRACKED_MAX]; /* written pages */
+	uint32_t n_runs, n_written;
+	bool foreign; /* pages that a point may not look at were written */
 };
 
 static void points_free(void *owner)
@@ -65,6 +103,7 @@ static void points_free(void *owner)
 
 	if (!p)
 		return;
+	eng_dirty_free(p->dirty);
 	free(p->copies);
 	free(p->pages);
 	free(p);
@@ -85,6 +124,8 @@ static struct points *points_of(struct eng_mm *mm)
 		points_free(p);
 		return NULL;
 	}
+	p->awake = 2;
+	p->rest = REST_POINTS;
 	mm->owner = p;
 	mm->owner_free = points_free;
 	return p;
@@ -221,6 +262,112 @@ static void look_data(struct points *p, const struct aspace *as)
 		for (uint64_t at = m->start; at < m->end; at += PAGE)
 			look_at(p, at);
 	}
+}
+
+/* --- written pages --- */
+
+struct taking {
+	struct points *p;
+	const struct aspace *as;
+};
+
+static int note_written(void *ctx, uint64_t addr, uint64_t pages)
+{
+	struct taking *k = ctx;
+
+	for (uint64_t at = addr, end = addr + pages * PAGE; at < end;) {
+		const struct mapping *m = mapping_of(k->as, at);
+		uint64_t stop = m ? MIN(m->end, end) : end;
+
+		if (is_own(m)) {
+			uint32_t n = (uint32_t)((stop - at) / PAGE);
+
+			k->p->run[k->p->n_runs++] = (struct run){ at, n };
+			k->p->n_written += n;
+		} else if (!m || ((m->prot & PROT_WRITE) && !(m->flags & ASPACE_HERMIT))) {
+			k->p->foreign = true; /* one that is read-only by now was written before this run */
+		}
+		at = stop;
+	}
+	return 0;
+}
+
+static void rest(struct points *p)
+{
+	if (p->dirty && p->point - p->since >= STEADY_POINTS)
+		p->rest = REST_POINTS;
+	eng_dirty_free(p->dirty);
+	p->dirty = NULL;
+	p->awake = p->point + p->rest;
+	p->rest = MIN(p->rest * 2, REST_POINTS_MAX);
+}
+
+/* Not the vDSO's clock: rdtsc traps here. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Collects what was written since the last take: 1 = all of it, 0 = not. */
+static int take_written(struct points *p, struct rec_task *t)
+{
+	struct taking k = { p, &t->t.mm->as };
+	uint64_t start = cpu_ns();
+	int r;
+
+	p->n_runs = p->n_written = 0;
+	p->foreign = false;
+	if (!p->dirty)
+		return 0;
+	r = eng_dirty_take(p->dirty, &t->t, TRACKED_MAX, note_written, &k);
+	if (r < 0 || (r > 0 && p->n_written == TRACKED_MAX) || cpu_ns() - start > TAKE_NS_MAX)
+		rest(p);
+	return r == ERR_GUEST_GONE ? r : r == 0 && !p->foreign;
+}
+
+static int start_tracking(struct points *p, struct rec_task *t)
+{
+	int r;
+
+	if (p->dirty || p->untracked || p->point < p->awake)
+		return 0;
+	r = eng_dirty_new(&t->t, &p->dirty);
+	if (r < 0) {
+		log_debug("writes of process %d are not tracked: %s", t->t.tgid, err_str(r));
+		p->untracked = r == -ENOSYS;
+		rest(p);
+	}
+	p->since = p->point + 1;
+	return r == ERR_GUEST_GONE ? r : 0;
+}
+
+/* All written pages, or as many as there may be, spread. True: all. */
+static bool look_written(struct points *p)
+{
+	uint32_t step = p->n_written > WRITTEN_MAX ? p->n_written / WRITTEN_MAX : 1, skip = 0;
+	bool all = step == 1;
+
+	for (uint32_t i = 0; i < p->n_runs; i++)
+		for (uint32_t page = 0; page < p->run[i].pages; page++) {
+			struct look *l = skip ? NULL : look_at(p, p->run[i].addr + (uint64_t)page * PAGE);
+
+			skip = skip ? skip - 1 : step - 1;
+			if (l)
+				l->written = true;
+			all &= l != NULL;
+		}
+	return all;
+}
+
+static bool written_are_read(const struct points *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->look[i].written && !p->ok[i])
+			return false;
+	return true;
 }
 
 static void read_pages(struct points *p, struct eng_task *t)
@@ -375,30 +522,55 @@ static void add_hashes(struct fx *fx, const struct points *p)
 	}
 }
 
+static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, bool *ret_all)
+{
+	int all = take_written(p, t);
+
+	if (all < 0)
+		return all;
+	p->n = 0;
+	p->max = GUESSED_MAX;
+	look_registers(p, t, r);
+	if (!all && !p->n_written)
+		look_data(p, &t->t.mm->as);
+	p->max = PAGES_MAX;
+	*ret_all = look_written(p) && all;
+	return 0;
+}
+
 int rec_point_state(struct rec_task *t, struct event *ev)
 {
 	struct fx *fx = &t->rec->fx;
 	struct user_regs_struct *r, regs;
 	struct points *p = points_of(t->t.mm);
+	bool all;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc < 0 || !p)
 		return rc < 0 ? rc : -ENOMEM;
+	p->point++;
+	rc = look_around(p, t, r, &all);
+	if (rc < 0)
+		return rc;
 	regs = *r;
 	regs.orig_rax = UINT64_MAX; /* tells of the stop before, not of the program */
 	fx_bytes(fx, EFFECT_REGS, 0, &regs, sizeof(regs));
 	fx_xstate(fx, &t->t);
-	p->point++;
-	p->n = 0;
-	p->max = GUESSED_MAX;
-	look_registers(p, t, r);
-	look_data(p, &t->t.mm->as);
 	read_pages(p, &t->t);
 	choose_words(p);
 	for (unsigned i = 0; i < p->n; i++)
 		if (p->ok[i])
 			add_words(fx, &p->look[i], p->pages + (size_t)i * PAGE);
 	add_hashes(fx, p);
-	ev->args[EVENT_POINT_PROVED] = 0;
-	return fx->error;
+	ev->args[EVENT_POINT_PROVED] = all && written_are_read(p);
+	rc = start_tracking(p, t);
+	return rc < 0 ? rc : fx->error;
+}
+
+void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len)
+{
+	const struct points *p = t->t.mm->owner;
+
+	if (p && p->dirty)
+		eng_dirty_cover(p->dirty, addr, len);
 }

@@ -246,6 +246,8 @@ static uint64_t slice_of(const struct rec_task *t)
 {
 	uint64_t full = t->rec->opt->timeslice_ns, part = full >> 2 * MIN(t->spins, 4u);
 
+	if (t->rec->chaos)
+		return rec_chaos_slice(t->rec);
 	return t->spins ? MIN(full, MAX(part, (uint64_t)SPIN_SLICE_NS)) : full;
 }
 
@@ -279,6 +281,8 @@ static int preempt(struct rec *rec, struct rec_task *t)
 		return 0;
 	}
 	rec->give_way = true;
+	if (rec->chaos)
+		rec_chaos_slice_ended(t);
 	return interrupt(t, true);
 }
 
@@ -347,6 +351,8 @@ static struct rec_task *pick(struct rec *rec)
 {
 	struct rec_task *from = rec->cur ? rec->cur->next : rec->tasks;
 
+	if (rec->chaos)
+		return rec_chaos_pick(rec);
 	for (struct rec_task *t = from; t; t = t->next)
 		if (runnable(t))
 			return t;
@@ -416,6 +422,11 @@ static int step(struct rec *rec, struct rec_task **ret)
 		if (t->state == REC_STOPPED) {
 			*ret = t;
 			return 1;
+		}
+		if (rec->chaos && t->next_how == ENG_RUN) {
+			r = rec_chaos_before_run(t);
+			if (r)
+				goto out;
 		}
 		r = start(t);
 		if (r < 0 || t->state != REC_RUNNING)

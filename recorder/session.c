@@ -147,6 +147,8 @@ struct rec_task *rec_task_new(struct rec *rec, pid_t tid, pid_t tgid, struct eng
 	rec->tasks = t;
 	rec->n_tasks++;
 	rec->manifest.threads++;
+	if (rec->chaos)
+		rec_chaos_priority(t);
 	return t;
 }
 
@@ -380,6 +382,8 @@ static int main_loop(struct rec *rec)
 		}
 		if (r > 0)
 			r = rec_handle_stop(t);
+		if (rec->chaos)
+			rec_chaos_after_event(rec);
 		if (r == ERR_GUEST_GONE) {
 			/* Killed under our hands: its end is at hand, or will be reported. */
 			bool told = t->t.stop.kind == ENG_STOP_EXITING || t->t.stop.kind == ENG_STOP_GONE;
@@ -506,6 +510,8 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 	if (rec->cpu < 0)
 		return errinfo_set_r(ei, rec->cpu, "pin the recorder to a CPU");
 	stat_stdio(rec);
+	if (opt->chaos && rec_chaos_new(rec) < 0)
+		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
 	rec->code = code_cache_new(); /* without it points only cost more */
 	r = rec_machine_facts(rec);
 	return r < 0 ? errinfo_set_r(ei, r, "describe this machine") : 0;
@@ -524,6 +530,7 @@ static void rec_done(struct rec *rec)
 		free(p);
 	}
 	code_cache_free(rec->code);
+	rec_chaos_free(rec->chaos);
 	store_writer_free(rec->writer);
 	manifest_done(&rec->manifest);
 	fx_done(&rec->fx);

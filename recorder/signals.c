@@ -204,6 +204,10 @@ static int put_aside(struct rec_task *t, const siginfo_t *si)
 	else
 		rec_warn(t->rec, "more than %d signals waited for one thread: some were lost", STASH_MAX);
 out:
+	if (t->rec->chaos && rec_chaos_defers_signal(t)) {
+		rec_ready(t, ENG_RUN, 0);
+		return 0;
+	}
 	return rec_async_point(t, EVENT_POINT_SIGNAL);
 }
 
@@ -283,6 +287,8 @@ int rec_signal_stop(struct rec_task *t)
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
+	if (t->watching && si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT)
+		return rec_chaos_touched(t);
 	if (t->redelivering && si.si_signo == t->redeliver.si_signo) {
 		si = t->redeliver;
 		place = t->redeliver_place;
@@ -347,6 +353,13 @@ int rec_signal_before_call(struct rec_task *t)
 	t->in_call = false;
 	rec_ready(t, ENG_RUN, 0);
 	return 1;
+}
+
+int rec_signal_into_call(struct rec_task *t)
+{
+	int rc = resend(t, 0);
+
+	return rc < 0 ? rc : 0;
 }
 
 /* The kernel forces such a signal through: a mask does not hold it back. */

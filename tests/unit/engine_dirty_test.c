@@ -13,22 +13,22 @@
 #define OTHER 0x30000000ull
 
 struct fixture {
-	struct guest g;
+	struct eng_task t;
 	struct eng_dirty *d;
 };
 
 static void begin(struct fixture *f)
 {
-	guest_start(&f->g);
-	guest_anon(&f->g, AREA, 64 * PAGE);
-	guest_write(&f->g, AREA, 16);
-	ck_assert_int_eq(eng_dirty_new(&f->g.t, &f->d), 0);
+	guest_start(&f->t);
+	guest_anon(&f->t, AREA, 64 * PAGE);
+	guest_write(&f->t, AREA, 16);
+	ck_assert_int_eq(eng_dirty_new(&f->t, &f->d), 0);
 }
 
 static void end(struct fixture *f)
 {
 	eng_dirty_free(f->d);
-	guest_end(&f->g);
+	guest_end(&f->t);
 }
 
 /* --- pages as text: "3+2 9" = pages 3, 4 and 9 from a base on --- */
@@ -56,7 +56,7 @@ static void take_from(struct fixture *f, uint64_t base, const char *want)
 {
 	struct found found = { .base = base };
 
-	ck_assert_int_eq(eng_dirty_take(f->d, &f->g.t, 2000, note, &found), 0);
+	ck_assert_int_eq(eng_dirty_take(f->d, &f->t, 2000, note, &found), 0);
 	ck_assert_str_eq(found.text, want);
 }
 
@@ -73,14 +73,14 @@ START_TEST(writes)
 
 	begin(&f);
 	take(&f, "");
-	guest_write(&f.g, AREA + 3 * PAGE, 2);
-	guest_write(&f.g, AREA + 9 * PAGE, 1);
+	guest_write(&f.t, AREA + 3 * PAGE, 2);
+	guest_write(&f.t, AREA + 9 * PAGE, 1);
 	take(&f, "3+2 9");
 	take(&f, "");
-	guest_write(&f.g, AREA + 9 * PAGE, 1);
-	guest_read(&f.g, AREA, 16);
+	guest_write(&f.t, AREA + 9 * PAGE, 1);
+	guest_read(&f.t, AREA, 16);
 	take(&f, "9");
-	ck_assert_int_eq(guest_byte(&f.g, AREA + 9 * PAGE), 3);
+	ck_assert_int_eq(guest_byte(&f.t, AREA + 9 * PAGE), 3);
 	end(&f);
 }
 END_TEST
@@ -90,10 +90,10 @@ START_TEST(first_touch)
 	struct fixture f;
 
 	begin(&f);
-	guest_read(&f.g, AREA + 20 * PAGE, 4); /* the zero page */
+	guest_read(&f.t, AREA + 20 * PAGE, 4); /* the zero page */
 	take(&f, "");
-	guest_write(&f.g, AREA + 21 * PAGE, 1);
-	guest_write(&f.g, AREA + 40 * PAGE, 1);
+	guest_write(&f.t, AREA + 21 * PAGE, 1);
+	guest_write(&f.t, AREA + 40 * PAGE, 1);
 	take(&f, "21 40");
 	take(&f, "");
 	end(&f);
@@ -108,10 +108,10 @@ START_TEST(kernel_writes)
 	begin(&f);
 	ck_assert_int_eq(pipe(fds), 0); /* the process shares our descriptors */
 	ck_assert_int_eq(write(fds[1], "hello", 5), 5);
-	ck_assert_int_eq(guest_call(&f.g, SYS_read, (uint64_t)fds[0], AREA + 2 * PAGE - 2, 5, 0, 0), 5);
+	ck_assert_int_eq(guest_call(&f.t, SYS_read, (uint64_t)fds[0], AREA + 2 * PAGE - 2, 5, 0, 0), 5);
 	take(&f, "1+2");
-	ck_assert_int_eq(guest_byte(&f.g, AREA + 2 * PAGE), 'l');
-	ck_assert_int_eq(eng_write(&f.g.t, AREA + 7 * PAGE, "x", 1), 0);
+	ck_assert_int_eq(guest_byte(&f.t, AREA + 2 * PAGE), 'l');
+	ck_assert_int_eq(eng_write(&f.t, AREA + 7 * PAGE, "x", 1), 0);
 	take(&f, "7");
 	close(fds[0]);
 	close(fds[1]);
@@ -124,17 +124,17 @@ START_TEST(new_mapping)
 	struct fixture f;
 
 	begin(&f);
-	guest_anon(&f.g, OTHER, 16 * PAGE);
-	guest_write(&f.g, OTHER + PAGE, 2);
+	guest_anon(&f.t, OTHER, 16 * PAGE);
+	guest_write(&f.t, OTHER + PAGE, 2);
 	take_from(&f, OTHER, "1+2");
-	guest_write(&f.g, OTHER + 2 * PAGE, 2);
+	guest_write(&f.t, OTHER + 2 * PAGE, 2);
 	take_from(&f, OTHER, "2+2");
 	/* another one at the same place */
-	ck_assert_int_eq(guest_call(&f.g, SYS_munmap, OTHER, 16 * PAGE, 0, 0, 0), 0);
-	ck_assert_int_eq(aspace_unmap(&f.g.t.mm->as, OTHER, OTHER + 16 * PAGE), 0);
+	ck_assert_int_eq(guest_call(&f.t, SYS_munmap, OTHER, 16 * PAGE, 0, 0, 0), 0);
+	ck_assert_int_eq(aspace_unmap(&f.t.mm->as, OTHER, OTHER + 16 * PAGE), 0);
 	take_from(&f, OTHER, "");
-	guest_anon(&f.g, OTHER, 16 * PAGE);
-	guest_write(&f.g, OTHER + 5 * PAGE, 1);
+	guest_anon(&f.t, OTHER, 16 * PAGE);
+	guest_write(&f.t, OTHER + 5 * PAGE, 1);
 	take_from(&f, OTHER, "5");
 	take_from(&f, OTHER, "");
 	end(&f);
@@ -146,10 +146,10 @@ START_TEST(dontneed)
 	struct fixture f;
 
 	begin(&f);
-	ck_assert_int_eq(guest_call(&f.g, SYS_madvise, AREA, 8 * PAGE, MADV_DONTNEED, 0, 0), 0);
+	ck_assert_int_eq(guest_call(&f.t, SYS_madvise, AREA, 8 * PAGE, MADV_DONTNEED, 0, 0), 0);
 	take(&f, "");
-	ck_assert_int_eq(guest_byte(&f.g, AREA + PAGE), 0);
-	guest_write(&f.g, AREA + PAGE, 1);
+	ck_assert_int_eq(guest_byte(&f.t, AREA + PAGE), 0);
+	guest_write(&f.t, AREA + PAGE, 1);
 	take(&f, "1");
 	end(&f);
 }
@@ -160,13 +160,13 @@ START_TEST(mremap_moves)
 	struct fixture f;
 
 	begin(&f);
-	ck_assert_int_eq(guest_call(&f.g, SYS_mremap, AREA, 64 * PAGE, 64 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, OTHER), (int64_t)OTHER);
-	ck_assert_int_eq(aspace_remap(&f.g.t.mm->as, AREA, 64 * PAGE, OTHER, 64 * PAGE, false), 0);
-	guest_write(&f.g, OTHER + 30 * PAGE, 1);
+	ck_assert_int_eq(guest_call(&f.t, SYS_mremap, AREA, 64 * PAGE, 64 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, OTHER), (int64_t)OTHER);
+	ck_assert_int_eq(aspace_remap(&f.t.mm->as, AREA, 64 * PAGE, OTHER, 64 * PAGE, false), 0);
+	guest_write(&f.t, OTHER + 30 * PAGE, 1);
 	take_from(&f, OTHER, "0+16 30");
-	guest_write(&f.g, OTHER + 2 * PAGE, 1);
+	guest_write(&f.t, OTHER + 2 * PAGE, 1);
 	take_from(&f, OTHER, "2");
-	ck_assert_int_eq(guest_byte(&f.g, OTHER + 2 * PAGE), 2);
+	ck_assert_int_eq(guest_byte(&f.t, OTHER + 2 * PAGE), 2);
 	end(&f);
 }
 END_TEST
@@ -176,9 +176,9 @@ START_TEST(mremap_of_two)
 	struct fixture f;
 
 	begin(&f);
-	guest_anon(&f.g, AREA + 64 * PAGE, 64 * PAGE); /* to the kernel one mapping with the first, but for us */
+	guest_anon(&f.t, AREA + 64 * PAGE, 64 * PAGE); /* to the kernel one mapping with the first, but for us */
 	eng_dirty_cover(f.d, AREA, 128 * PAGE);
-	ck_assert_int_eq(guest_call(&f.g, SYS_mremap, AREA, 128 * PAGE, 256 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, OTHER), (int64_t)OTHER);
+	ck_assert_int_eq(guest_call(&f.t, SYS_mremap, AREA, 128 * PAGE, 256 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, OTHER), (int64_t)OTHER);
 	end(&f);
 }
 END_TEST
@@ -188,23 +188,23 @@ START_TEST(forked)
 	struct fixture f, child;
 
 	begin(&f);
-	guest_write(&f.g, AREA + 5 * PAGE, 1);
-	guest_fork(&f.g, &child.g);
+	guest_write(&f.t, AREA + 5 * PAGE, 1);
+	guest_fork(&f.t, &child.t);
 	take(&f, "5");
-	guest_write(&f.g, AREA + 6 * PAGE, 1); /* copies the page */
-	guest_write(&child.g, AREA + 6 * PAGE, 1);
-	guest_write(&child.g, AREA + 7 * PAGE, 1);
+	guest_write(&f.t, AREA + 6 * PAGE, 1); /* copies the page */
+	guest_write(&child.t, AREA + 6 * PAGE, 1);
+	guest_write(&child.t, AREA + 7 * PAGE, 1);
 	take(&f, "6");
-	ck_assert_int_eq(guest_byte(&f.g, AREA + 7 * PAGE), 1);
-	ck_assert_int_eq(guest_byte(&child.g, AREA + 7 * PAGE), 2);
+	ck_assert_int_eq(guest_byte(&f.t, AREA + 7 * PAGE), 1);
+	ck_assert_int_eq(guest_byte(&child.t, AREA + 7 * PAGE), 2);
 	/* the child is tracked on its own */
-	ck_assert_int_eq(eng_dirty_new(&child.g.t, &child.d), 0);
-	guest_write(&child.g, AREA + PAGE, 1);
-	guest_write(&f.g, AREA + 2 * PAGE, 1);
+	ck_assert_int_eq(eng_dirty_new(&child.t, &child.d), 0);
+	guest_write(&child.t, AREA + PAGE, 1);
+	guest_write(&f.t, AREA + 2 * PAGE, 1);
 	take(&child, "1");
 	take(&f, "2");
 	end(&child);
-	guest_write(&f.g, AREA + 3 * PAGE, 1);
+	guest_write(&f.t, AREA + 3 * PAGE, 1);
 	take(&f, "3");
 	end(&f);
 }
@@ -217,16 +217,16 @@ START_TEST(more_than_wanted)
 
 	begin(&f);
 	for (unsigned i = 0; i < 32; i++)
-		guest_write(&f.g, AREA + 2 * i * PAGE, 1);
-	ck_assert_int_eq(eng_dirty_take(f.d, &f.g.t, 3, note, &found), 1);
+		guest_write(&f.t, AREA + 2 * i * PAGE, 1);
+	ck_assert_int_eq(eng_dirty_take(f.d, &f.t, 3, note, &found), 1);
 	ck_assert_str_eq(found.text, "0 2 4");
 	take(&f, "");
 	/* more runs than are fetched at once */
-	guest_anon(&f.g, OTHER, 2048 * PAGE);
+	guest_anon(&f.t, OTHER, 2048 * PAGE);
 	for (unsigned i = 0; i < 1024; i++)
-		guest_write(&f.g, OTHER + 2 * i * PAGE, 1);
+		guest_write(&f.t, OTHER + 2 * i * PAGE, 1);
 	found = (struct found){ .base = OTHER };
-	ck_assert_int_eq(eng_dirty_take(f.d, &f.g.t, 2000, note, &found), 0);
+	ck_assert_int_eq(eng_dirty_take(f.d, &f.t, 2000, note, &found), 0);
 	ck_assert_uint_eq(found.pages, 1024);
 	take(&f, "");
 	end(&f);
@@ -246,9 +246,9 @@ START_TEST(given_up)
 	int calls = 0;
 
 	begin(&f);
-	guest_write(&f.g, AREA, 1);
-	guest_write(&f.g, AREA + 2 * PAGE, 1);
-	ck_assert_int_eq(eng_dirty_take(f.d, &f.g.t, 100, give_up, &calls), -ECANCELED);
+	guest_write(&f.t, AREA, 1);
+	guest_write(&f.t, AREA + 2 * PAGE, 1);
+	ck_assert_int_eq(eng_dirty_take(f.d, &f.t, 100, give_up, &calls), -ECANCELED);
 	ck_assert_int_eq(calls, 1);
 	take(&f, "");
 	end(&f);
@@ -262,17 +262,17 @@ START_TEST(files)
 
 	begin(&f);
 	ck_assert_int_eq(ftruncate(fd, 16 * PAGE), 0);
-	guest_map(&f.g, OTHER, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
-	guest_map(&f.g, OTHER + 8 * PAGE, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	guest_map(&f.t, OTHER, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+	guest_map(&f.t, OTHER + 8 * PAGE, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	take_from(&f, OTHER, "");
-	guest_read(&f.g, OTHER, 2);
-	guest_write(&f.g, OTHER + 3 * PAGE, 1);
+	guest_read(&f.t, OTHER, 2);
+	guest_write(&f.t, OTHER + 3 * PAGE, 1);
 	take_from(&f, OTHER, "3");
 	take_from(&f, OTHER, "");
-	guest_write(&f.g, OTHER + 10 * PAGE, 1);
+	guest_write(&f.t, OTHER + 10 * PAGE, 1);
 	take_from(&f, OTHER, "10");
-	guest_write(&f.g, OTHER + 10 * PAGE, 1);
-	guest_write(&f.g, OTHER, 1);
+	guest_write(&f.t, OTHER + 10 * PAGE, 1);
+	guest_write(&f.t, OTHER, 1);
 	take_from(&f, OTHER, "0 10");
 	close(fd);
 	end(&f);
@@ -285,16 +285,16 @@ START_TEST(growing_stack)
 	struct fixture f;
 
 	begin(&f);
-	guest_map(&f.g, stack, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1);
-	guest_write(&f.g, stack - PAGE, 1);
+	guest_map(&f.t, stack, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1);
+	guest_write(&f.t, stack - PAGE, 1);
 	take_from(&f, stack, "-1");
-	guest_write(&f.g, stack - 2 * PAGE, 1);
-	guest_write(&f.g, stack - PAGE, 1);
+	guest_write(&f.t, stack - 2 * PAGE, 1);
+	guest_write(&f.t, stack - PAGE, 1);
 	take_from(&f, stack, "-2+2");
 	/* still one mapping, that grows */
-	guest_anon(&f.g, OTHER, PAGE);
+	guest_anon(&f.t, OTHER, PAGE);
 	take_from(&f, stack, "");
-	guest_write(&f.g, stack - 3 * PAGE, 1);
+	guest_write(&f.t, stack - 3 * PAGE, 1);
 	take_from(&f, stack, "-3");
 	end(&f);
 }
@@ -306,14 +306,14 @@ START_TEST(huge_pages)
 	struct fixture f;
 
 	begin(&f);
-	guest_anon(&f.g, OTHER, 2 * huge);
-	ck_assert_int_eq(guest_call(&f.g, SYS_madvise, OTHER, 2 * huge, MADV_HUGEPAGE, 0, 0), 0);
-	guest_write(&f.g, OTHER, 1024);
+	guest_anon(&f.t, OTHER, 2 * huge);
+	ck_assert_int_eq(guest_call(&f.t, SYS_madvise, OTHER, 2 * huge, MADV_HUGEPAGE, 0, 0), 0);
+	guest_write(&f.t, OTHER, 1024);
 	take_from(&f, OTHER, "0+1024"); /* as new */
-	guest_write(&f.g, OTHER + 100 * PAGE, 3);
+	guest_write(&f.t, OTHER + 100 * PAGE, 3);
 	take_from(&f, OTHER, "100+3");
-	ck_assert_int_eq(guest_byte(&f.g, OTHER + 100 * PAGE), 2);
-	ck_assert_int_eq(guest_byte(&f.g, OTHER + 103 * PAGE), 1);
+	ck_assert_int_eq(guest_byte(&f.t, OTHER + 100 * PAGE), 2);
+	ck_assert_int_eq(guest_byte(&f.t, OTHER + 103 * PAGE), 1);
 	end(&f);
 }
 END_TEST
@@ -338,21 +338,21 @@ START_TEST(nothing_is_left)
 	unsigned n;
 
 	begin(&f);
-	guest_fork(&f.g, &child.g); /* has a descriptor table of its own */
-	n = open_descriptors(child.g.t.tid);
+	guest_fork(&f.t, &child.t); /* has a descriptor table of its own */
+	n = open_descriptors(child.t.tid);
 	ck_assert_uint_gt(n, 2);
-	ck_assert_int_eq(eng_regs(&child.g.t, &after), 0);
+	ck_assert_int_eq(eng_regs(&child.t, &after), 0);
 	before = *after;
-	ck_assert_int_eq(eng_dirty_new(&child.g.t, &child.d), 0);
-	ck_assert_uint_eq(open_descriptors(child.g.t.tid), n);
-	ck_assert_int_eq(eng_regs(&child.g.t, &after), 0);
+	ck_assert_int_eq(eng_dirty_new(&child.t, &child.d), 0);
+	ck_assert_uint_eq(open_descriptors(child.t.tid), n);
+	ck_assert_int_eq(eng_regs(&child.t, &after), 0);
 	ck_assert_mem_eq(&before, after, sizeof(before));
 	/* given back, everything is written as before */
 	n = open_descriptors(getpid());
 	eng_dirty_free(f.d);
 	ck_assert_uint_eq(open_descriptors(getpid()), n - 2);
-	guest_write(&f.g, AREA, 16);
-	ck_assert_int_eq(guest_byte(&f.g, AREA + 15 * PAGE), 2);
+	guest_write(&f.t, AREA, 16);
+	ck_assert_int_eq(guest_byte(&f.t, AREA + 15 * PAGE), 2);
 	f.d = NULL;
 	end(&child);
 	end(&f);
@@ -364,12 +364,12 @@ START_TEST(gone)
 	struct fixture f;
 
 	begin(&f);
-	kill(f.g.t.tid, SIGKILL);
-	while (waitpid(f.g.t.tid, NULL, __WALL) < 0 && errno == EINTR)
+	kill(f.t.tid, SIGKILL);
+	while (waitpid(f.t.tid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	take(&f, ""); /* comes back */
 	eng_dirty_free(f.d);
-	eng_task_done(&f.g.t);
+	eng_task_done(&f.t);
 }
 END_TEST
 
@@ -377,9 +377,9 @@ START_TEST(refused)
 {
 	struct fixture f;
 
-	guest_start(&f.g);
-	ck_assert_int_eq(eng_dirty_new(&f.g.t, &f.d), -ENOSYS);
-	guest_end(&f.g);
+	guest_start(&f.t);
+	ck_assert_int_eq(eng_dirty_new(&f.t, &f.d), -ENOSYS);
+	guest_end(&f.t);
 }
 END_TEST
 

@@ -58,23 +58,23 @@ START_TEST(pages)
 	static const bool want[] = { true, true, true, true, true, false, true };
 	static uint8_t buf[ARRAY_SIZE(addr) * PAGE];
 	bool ok[ARRAY_SIZE(addr)];
-	struct guest g;
+	struct eng_task t;
 
-	guest_start(&g);
-	guest_anon(&g, AREA, 10 * PAGE);
-	guest_anon(&g, AREA + 21 * PAGE, PAGE);
+	guest_start(&t);
+	guest_anon(&t, AREA, 10 * PAGE);
+	guest_anon(&t, AREA + 21 * PAGE, PAGE);
 	for (size_t i = 0; i < ARRAY_SIZE(addr); i++)
 		if (want[i])
-			ck_assert_int_eq(eng_write(&g.t, addr[i] + 5, &(uint8_t){ (uint8_t)(i + 1) }, 1), 0);
+			ck_assert_int_eq(eng_write(&t, addr[i] + 5, &(uint8_t){ (uint8_t)(i + 1) }, 1), 0);
 	/* one that only a debugger may read */
-	ck_assert_int_eq(guest_call(&g, SYS_mprotect, AREA + 8 * PAGE, PAGE, PROT_NONE, 0, 0), 0);
-	eng_read_pages(&g.t, addr, ARRAY_SIZE(addr), buf, ok);
+	ck_assert_int_eq(guest_call(&t, SYS_mprotect, AREA + 8 * PAGE, PAGE, PROT_NONE, 0, 0), 0);
+	eng_read_pages(&t, addr, ARRAY_SIZE(addr), buf, ok);
 	for (size_t i = 0; i < ARRAY_SIZE(addr); i++) {
 		ck_assert_msg(ok[i] == want[i], "page %zu", i);
 		if (want[i])
 			ck_assert_msg(buf[i * PAGE + 5] == i + 1, "page %zu", i);
 	}
-	guest_end(&g);
+	guest_end(&t);
 }
 END_TEST
 
@@ -84,21 +84,21 @@ START_TEST(many_pages)
 	enum { N = 300 };
 	static uint8_t buf[N * PAGE];
 	uint64_t addr[N];
-	struct guest g;
+	struct eng_task t;
 	bool ok[N];
 
-	guest_start(&g);
-	guest_anon(&g, AREA, 2 * N * PAGE);
+	guest_start(&t);
+	guest_anon(&t, AREA, 2 * N * PAGE);
 	for (uint64_t i = 0; i < N; i++) {
 		addr[i] = AREA + 2 * i * PAGE;
-		ck_assert_int_eq(eng_write(&g.t, addr[i], &i, sizeof(i)), 0);
+		ck_assert_int_eq(eng_write(&t, addr[i], &i, sizeof(i)), 0);
 	}
-	eng_read_pages(&g.t, addr, N, buf, ok);
+	eng_read_pages(&t, addr, N, buf, ok);
 	for (uint64_t i = 0; i < N; i++) {
 		ck_assert(ok[i]);
 		ck_assert_mem_eq(buf + i * PAGE, &i, sizeof(i));
 	}
-	guest_end(&g);
+	guest_end(&t);
 }
 END_TEST
 

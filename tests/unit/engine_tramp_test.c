@@ -6,7 +6,7 @@
 #include <Zydis/Zydis.h>
 #include "tests/unit/engine_machine.h"
 
-enum { AT = M_CODE + 0x8000, PASSES = 40 };
+enum { AT = M_CODE + 0x8000, PASSES = 16 };
 
 static const struct sys_mem code_mem = { .read = machine_read };
 
@@ -346,4 +346,316 @@ START_TEST(libc_code)
 }
 END_TEST
 
-TEST_MAIN("engine_tramp", special_cases, libc_code)
+/* --- conditions --- */
+
+/* What a loop counts in. */
+struct counter {
+	enum code_cond_kind kind;
+	uint8_t reg, word;
+};
+
+enum { LEFT = M_MEM, WORD = M_MEM + 64, ADDEND = M_MEM + 128 };
+
+/* Adds one to the counter, without flags as far as that can be. Gives the length. */
+static size_t put_bump(uint8_t *p, const struct counter *c)
+{
+	const uint32_t addend = ADDEND, word = WORD;
+	size_t n = 0;
+	uint8_t x = c->reg & 7, high = c->reg & 8;
+
+	if (c->kind == CODE_COND_REG) { /* lea reg, [reg + 1] */
+		p[n++] = (uint8_t)(0x48 | (high ? 5 : 0));
+		p[n++] = 0x8d;
+		p[n++] = (uint8_t)(0x40 | x << 3 | x);
+		if (x == 4)
+			p[n++] = 0x24;
+		p[n++] = 1;
+		return n;
+	}
+	if (c->kind == CODE_COND_WORD) { /* add qword [WORD], 1 */
+		memcpy(p, "\x48\x83\x04\x25", 4);
+		memcpy(p + 4, &word, 4);
+		p[8] = 1;
+		return 9;
+	}
+	if (c->reg >= 16 || c->word >= 4) { /* vpaddq zmm, zmm, [ADDEND] */
+		p[n++] = 0x62;
+		p[n++] = (uint8_t)(0x61 | (high ? 0 : 0x80) | (c->reg & 16 ? 0 : 0x10));
+		p[n++] = (uint8_t)(0x85 | (~c->reg & 15) << 3);
+		p[n++] = (uint8_t)(0x40 | (c->reg & 16 ? 0 : 8));
+	} else if (c->word >= 2) { /* vpaddq ymm, ymm, [ADDEND] */
+		p[n++] = 0xc5;
+		p[n++] = (uint8_t)((high ? 0 : 0x80) | (~c->reg & 15) << 3 | 5);
+	} else { /* paddq xmm, [ADDEND] */
+		p[n++] = 0x66;
+		if (high)
+			p[n++] = 0x44;
+		p[n++] = 0x0f;
+	}
+	p[n++] = 0xd4;
+	p[n++] = (uint8_t)(x << 3 | 4);
+	p[n++] = 0x25;
+	memcpy(p + n, &addend, 4);
+	return n + 4;
+}
+
+/* AT: bump; sub qword [LEFT], 1; jnz AT; int3 */
+static void put_loop(const struct counter *c)
+{
+	const uint32_t left = LEFT;
+	uint8_t *p = m_at(AT);
+	size_t n;
+
+	memset(p, 0xcc, 64);
+	n = put_bump(p, c);
+	memcpy(p + n, "\x48\x83\x2c\x25", 4);
+	memcpy(p + n + 4, &left, 4);
+	p[n + 8] = 1;
+	p[n + 9] = 0x75;
+	p[n + 10] = (uint8_t)-(int)(n + 11);
+}
+
+/* A 64-bit element of a vector register in the XSAVE area. */
+static uint8_t *vector_word(struct mstate *s, unsigned reg, unsigned word)
+{
+	unsigned size, high, high16, ymm, c, d;
+
+	__cpuid_count(0xd, 2, size, ymm, c, d);
+	if (reg < 16 && word < 4)
+		return word < 2 ? s->xstate + 160 + 16 * reg + 8 * word : s->xstate + ymm + 16 * reg + 8 * (word - 2);
+	__cpuid_count(0xd, 6, size, high, c, d);
+	__cpuid_count(0xd, 7, size, high16, c, d);
+	return reg < 16 ? s->xstate + high + 32 * reg + 8 * (word - 4) : s->xstate + high16 + 64 * (reg - 16) + 8 * word;
+}
+
+static uint8_t *place(struct mstate *s, enum code_cond_kind kind, unsigned reg, unsigned word, uint64_t addr)
+{
+	switch (kind) {
+	case CODE_COND_REG:
+		return (uint8_t *)machine_gpr(&s->regs, reg);
+	case CODE_COND_WORD:
+		return s->mem + (addr - M_MEM);
+	default:
+		return vector_word(s, reg, word);
+	}
+}
+
+static bool is_supported(const struct mstate *s, unsigned reg, unsigned word)
+{
+	return reg >= 16 || word >= 4 ? machine_has(s, 5) : word < 2 || machine_has(s, 2);
+}
+
+/* A condition on something, for the state s. */
+static struct code_cond any_condition(struct diff *d, struct mstate *s)
+{
+	struct code_cond c = { .kind = (enum code_cond_kind)(m_random(&d->seed) % CODE_COND_MAX_) };
+
+	c.reg = (uint8_t)(m_random(&d->seed) % (c.kind == CODE_COND_VEC ? 32 : 16));
+	c.word = (uint8_t)(m_random(&d->seed) % 8);
+	while (c.kind == CODE_COND_VEC && !is_supported(s, c.reg, c.word)) {
+		c.reg /= 2;
+		c.word /= 2;
+	}
+	c.addr = M_MEM + 256 + m_random(&d->seed) % 1024 * 8;
+	memcpy(&c.value, place(s, c.kind, c.reg, c.word, c.addr), 8);
+	return c;
+}
+
+static uint64_t any_value(struct diff *d)
+{
+	/* around what fits a displacement, negated */
+	static const uint64_t values[] = { 0, 5, (uint64_t)-20, 0x7ffffff8, 0x80000000, 0x80000001, 0xfffffff0, 0x123456789abcdef0, 0x7ffffffffffffff0,
+					   0xffffffff7ffffff8, 0xffffffff80000000, 0xffffffff80000001 };
+
+	return values[m_random(&d->seed) % ARRAY_SIZE(values)];
+}
+
+static void loop_start(struct diff *d, const struct counter *c)
+{
+	struct mstate *s = &d->start;
+	const uint64_t passes = PASSES;
+	uint64_t v = any_value(d);
+
+	put_loop(c);
+	for (unsigned i = 0; i < 16; i++)
+		*machine_gpr(&s->regs, i) = any_value(d);
+	s->regs.rip = AT;
+	s->regs.eflags = 0x202;
+	machine_fill_vectors(s, &d->seed);
+	memset(s->mem + (ADDEND - M_MEM), 0, 64);
+	s->mem[ADDEND - M_MEM + 8 * c->word] = c->kind == CODE_COND_VEC;
+	memcpy(s->mem + (LEFT - M_MEM), &passes, 8);
+	memcpy(place(s, c->kind, c->reg, c->word, WORD), &v, 8);
+	machine_set(&d->m, s);
+}
+
+/* Steps to the wanted pass: the state that a match must show. */
+static void loop_step(struct diff *d, unsigned pass)
+{
+	struct user_regs_struct r;
+	unsigned seen = 0;
+
+	while (seen < pass) {
+		ck_assert_int_eq(machine_go(&d->m, true), SIGTRAP);
+		ck_assert_int_eq(ptrace(PTRACE_GETREGS, d->m.pid, 0, &r), 0);
+		seen += r.rip == AT;
+	}
+	machine_get(&d->m, &d->plain);
+	d->plain.signo = SIGTRAP;
+	d->plain.fault = 0;
+}
+
+static void loop_expect(struct diff *d, const struct code_plan *p, unsigned n, const char *where)
+{
+	const char *what = machine_differs(&d->plain, &d->moved);
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s, %u conditions", where, n);
+	if (what)
+		diff_fail(d, p, what, text);
+}
+
+/* One loop, n conditions: the match comes in the wanted pass, and the rest of the loop without another one. */
+static void loop_try(struct diff *d, const struct counter *c, unsigned n)
+{
+	unsigned pass = (unsigned)m_random(&d->seed) % PASSES, at;
+	struct code_cond cond[CODE_CONDS_MAX];
+	uint8_t jump[CODE_JUMP_LEN];
+	struct code_plan p;
+	struct code_tramp t;
+
+	loop_start(d, c);
+	ck_assert(code_plan(&code_mem, AT, &p));
+	loop_step(d, pass);
+	for (unsigned i = 0; i < n; i++)
+		cond[i] = any_condition(d, &d->plain);
+	at = (unsigned)m_random(&d->seed) % n;
+	cond[at] = (struct code_cond){ .kind = c->kind, .reg = c->reg, .word = c->word, .addr = WORD };
+	memcpy(&cond[at].value, place(&d->plain, c->kind, c->reg, c->word, WORD), 8);
+	ck_assert_int_eq(code_tramp_build(&p, M_TRAMP, M_DATA, cond, n, &t), 0);
+	memcpy(m_at(M_TRAMP), t.bytes, t.n);
+	code_jump(&p, &t, jump);
+	memcpy(m_at(AT), jump, sizeof(jump));
+	machine_set(&d->m, &d->start);
+	machine_run(&d->m, &d->moved);
+	ck_assert_uint_eq(d->moved.regs.rip, t.match + 1);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, d->moved.regs.rip), AT);
+	d->moved.regs.rip = AT;
+	loop_expect(d, &p, n, "match");
+	d->moved.regs.rip = t.copy[0];
+	machine_set(&d->m, &d->moved);
+	machine_run(&d->m, &d->moved);
+	memcpy(m_at(AT), p.bytes, CODE_JUMP_LEN);
+	machine_set(&d->m, &d->plain);
+	machine_run(&d->m, &d->plain);
+	loop_expect(d, &p, n, "end");
+}
+
+static void loop_counters(struct diff *d, unsigned n)
+{
+	struct counter c = { .kind = CODE_COND_REG };
+
+	for (c.reg = 0; c.reg < 16; c.reg++)
+		loop_try(d, &c, n);
+	c = (struct counter){ .kind = CODE_COND_WORD };
+	loop_try(d, &c, n);
+	c.kind = CODE_COND_VEC;
+	for (unsigned i = 0; i < 16; i++) {
+		c.reg = (uint8_t)(m_random(&d->seed) % 32);
+		c.word = (uint8_t)(i % 8);
+		if (i < 8)
+			c.reg &= 15;
+		if (is_supported(&d->start, c.reg, c.word))
+			loop_try(d, &c, n);
+	}
+}
+
+START_TEST(conditions)
+{
+	struct diff *d = calloc(1, sizeof(*d));
+
+	d->seed = 5;
+	diff_start(d);
+	for (unsigned n = 1; n <= CODE_CONDS_MAX; n += n < 8 ? 1 : 7)
+		loop_counters(d, n);
+	machine_stop(&d->m);
+	free(d);
+}
+END_TEST
+
+/* Without conditions every pass is a match. */
+START_TEST(no_condition)
+{
+	struct counter c = { .kind = CODE_COND_REG, .reg = 1 };
+	struct diff *d = calloc(1, sizeof(*d));
+	uint8_t jump[CODE_JUMP_LEN];
+	struct code_plan p;
+	struct code_tramp t;
+
+	d->seed = 3;
+	diff_start(d);
+	loop_start(d, &c);
+	d->plain = d->start;
+	ck_assert(code_plan(&code_mem, AT, &p));
+	ck_assert_int_eq(code_tramp_build(&p, M_TRAMP, M_DATA, NULL, 0, &t), 0);
+	memcpy(m_at(M_TRAMP), t.bytes, t.n);
+	code_jump(&p, &t, jump);
+	memcpy(m_at(AT), jump, sizeof(jump));
+	for (uint64_t i = 0; i < PASSES; i++) {
+		machine_run(&d->m, &d->moved);
+		ck_assert_uint_eq(d->moved.regs.rip, t.match + 1);
+		ck_assert_uint_eq(d->moved.regs.rcx, d->start.regs.rcx + i);
+		d->moved.regs.rip = t.copy[0];
+		machine_set(&d->m, &d->moved);
+	}
+	machine_run(&d->m, &d->moved);
+	ck_assert_uint_eq(d->moved.regs.rip, AT + p.len + 3); /* behind jnz and int3 */
+	ck_assert_uint_eq(p.n, 2);
+	for (unsigned i = 0; i < p.n; i++)
+		ck_assert_uint_eq(code_tramp_origin(&p, &t, t.copy[i]), AT + p.off[i]);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, t.entry), AT);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, t.back), AT + p.len);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, t.back + 1), 0);
+	ck_assert_uint_eq(code_tramp_origin(&p, &t, AT), 0);
+	machine_stop(&d->m);
+	free(d);
+}
+END_TEST
+
+START_TEST(limits)
+{
+	struct code_cond cond[CODE_CONDS_MAX + 1] = { 0 };
+	uint8_t code[64] = "\x48\x8b\x05\x00\x00\x00\x00"; /* mov rax, [rip] */
+	struct code_plan p = { .at = 0x500000000000, .n = 1, .len = 7 };
+	struct code_tramp t;
+	const uint64_t gib2 = 0x80000000;
+
+	memcpy(p.bytes, code, 7);
+	/* the largest there is fits */
+	for (unsigned i = 0; i < CODE_CONDS_MAX; i++)
+		cond[i] = (struct code_cond){ .kind = i % 2 ? CODE_COND_VEC : CODE_COND_WORD, .reg = 31, .word = 7, .value = 1ull << 40 };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000000, p.at + 0x10010000, cond, CODE_CONDS_MAX, &t), 0);
+	ck_assert_uint_le(t.n, CODE_TRAMP_MAX);
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000000, p.at + 0x10010000, cond, CODE_CONDS_MAX + 1, &t), -EINVAL);
+	/* distances: jump, data, operand */
+	ck_assert_int_eq(code_tramp_build(&p, p.at - gib2 + 0x10000, p.at, cond, 1, &t), 0);
+	ck_assert_int_eq(code_tramp_build(&p, p.at - gib2 - 0x10000, p.at, cond, 1, &t), -ERANGE);
+	ck_assert_int_eq(code_tramp_build(&p, p.at + gib2 - 0x1000, p.at, cond, 1, &t), -ERANGE);
+	ck_assert_int_eq(code_tramp_build(&p, p.at + gib2 + 0x10000, p.at, cond, 1, &t), -ERANGE);
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at + gib2 + 0x100000, cond, 1, &t), -ERANGE);
+	p.bytes[6] = 0x70;
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), 0);
+	ck_assert_int_eq(code_tramp_build(&p, p.at - 0x20000000, p.at, cond, 1, &t), -ERANGE);
+	/* conditions that cannot be */
+	cond[0] = (struct code_cond){ .kind = CODE_COND_REG, .reg = 16 };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
+	cond[0] = (struct code_cond){ .kind = CODE_COND_VEC, .reg = 32 };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
+	cond[0] = (struct code_cond){ .kind = CODE_COND_VEC, .word = 8 };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
+	cond[0] = (struct code_cond){ .kind = CODE_COND_MAX_ };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
+}
+END_TEST
+
+TEST_MAIN("engine_tramp", special_cases, libc_code, conditions, no_condition, limits)
