@@ -28,6 +28,7 @@
 /* So far from the stack pointer a word belongs to the thread's own frames. */
 #define OWN_STACK (256ull << 10)
 #define FUTEX_OPERATION 127u
+#define TIRES 60u /* of 1024 */
 
 struct chaos_word {
 	uint64_t addr;
@@ -103,12 +104,22 @@ void rec_chaos_free(struct rec_chaos *c)
 
 /* --- who, and how long --- */
 
+/* Whoever has had its turn while others could run is not the first for ever: programs that poll wait for those others. */
+static void tire(struct rec *rec)
+{
+	struct rec_task *t = rec->cur;
+
+	if (t && (t->state == REC_READY || t->state == REC_STOPPED) && chance(rec->chaos, TIRES))
+		rec_chaos_priority(t);
+}
+
 struct rec_task *rec_chaos_pick(struct rec *rec)
 {
 	struct rec_chaos *c = rec->chaos;
 	struct rec_task *best = NULL;
 	unsigned n = 0;
 
+	tire(rec);
 	for (struct rec_task *t = rec->tasks; t; t = t->next) {
 		if (t->state != REC_STOPPED && t->state != REC_READY)
 			continue;
