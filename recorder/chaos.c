@@ -33,7 +33,7 @@
 /* Of the variables that a program names: how many, and in how much of its code. */
 #define NAMED_MAX 256u
 #define NAMED_CODE (64ull << 10)
-#define TIRES 60u /* of 1024 */
+#define TIRES 100u /* of 1024 choices */
 
 struct chaos_word {
 	uint64_t addr;
@@ -112,13 +112,12 @@ void rec_chaos_free(struct rec_chaos *c)
 
 /* --- who, and how long --- */
 
-/* Whoever has had its turn while others could run is not the first for ever: programs that poll wait for those others. */
+/* Nobody is the first, or the last, for ever: programs that poll wait for the others. */
 static void tire(struct rec *rec)
 {
-	struct rec_task *t = rec->cur;
-
-	if (t && (t->state == REC_READY || t->state == REC_STOPPED) && chance(rec->chaos, TIRES))
-		rec_chaos_priority(t);
+	if (chance(rec->chaos, TIRES))
+		for (struct rec_task *t = rec->tasks; t; t = t->next)
+			rec_chaos_priority(t);
 }
 
 struct rec_task *rec_chaos_pick(struct rec *rec)
