@@ -8,7 +8,7 @@ static void log_line(void)
 {
 	pthread_mutex_lock(&lock);
 	log_lines++;
-	work(30);
+	work(50);
 	pthread_mutex_unlock(&lock);
 }
 
