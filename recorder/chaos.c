@@ -33,7 +33,6 @@
 /* Of the variables that a program names: how many, and in how much of its code. */
 #define NAMED_MAX 256u
 #define NAMED_CODE (64ull << 10)
-#define TIRES 100u /* of 1024 choices */
 
 struct chaos_word {
 	uint64_t addr;
@@ -66,7 +65,8 @@ struct rec_chaos {
 	struct chaos_word pool[POOL];
 	unsigned n_pool;
 	bool no_watch; /* the machine has no watchpoints */
-	uint64_t named_code; /* whose variables are `named` */
+	const struct eng_mm *named_mm; /* whose variables are `named`, and where its code starts */
+	uint64_t named_code;
 	uint64_t named[NAMED_MAX];
 	unsigned n_named;
 };
@@ -112,23 +112,23 @@ void rec_chaos_free(struct rec_chaos *c)
 
 /* --- who, and how long --- */
 
-/* Nobody is the first, or the last, for ever: programs that poll wait for the others. */
-static void tire(struct rec *rec)
+static bool could_run(const struct rec_task *t)
 {
-	if (chance(rec->chaos, TIRES))
-		for (struct rec_task *t = rec->tasks; t; t = t->next)
-			rec_chaos_priority(t);
+	return t->state == REC_STOPPED || t->state == REC_READY;
 }
 
 struct rec_task *rec_chaos_pick(struct rec *rec)
 {
 	struct rec_chaos *c = rec->chaos;
 	struct rec_task *best = NULL;
+	/* Nobody starves for long: one that polls for what another is to do would never end. */
+	bool anew = chance(c, 128);
 	unsigned n = 0;
 
-	tire(rec);
 	for (struct rec_task *t = rec->tasks; t; t = t->next) {
-		if (t->state != REC_STOPPED && t->state != REC_READY)
+		if (anew)
+			rec_chaos_priority(t);
+		if (!could_run(t))
 			continue;
 		n++;
 		if (c->mood.reorder == 1024 ? below(c, n) == 0 : !best || t->priority > best->priority)
@@ -247,19 +247,29 @@ static void name(void *ctx, uint64_t addr, unsigned len)
 	c->named[c->n_named < NAMED_MAX ? c->n_named++ : below(c, NAMED_MAX)] = addr;
 }
 
-/* Lists the variables of the program that t runs, once for each program. */
+static bool named_are_of(const struct rec_chaos *c, const struct eng_mm *mm)
+{
+	const struct mapping *m = aspace_find(&mm->as, c->named_code);
+
+	return mm == c->named_mm && m && m->start == c->named_code;
+}
+
+/* Lists the variables of the program that t runs, when it is another one than before. */
 static void find_named(struct rec_task *t)
 {
 	struct rec_chaos *c = t->rec->chaos;
-	const struct mapping *m = aspace_find(&t->t.mm->as, entry_of_program(t));
 	struct sys_mem mem = eng_sys_mem(&t->t);
+	const struct mapping *m;
 	uint64_t from;
 
-	if (!m || m->start == c->named_code)
+	if (named_are_of(c, t->t.mm))
 		return;
-	c->named_code = m->start;
+	m = aspace_find(&t->t.mm->as, entry_of_program(t));
+	if (!m)
+		return;
+	c->named_mm = t->t.mm;
+	c->named_code = from = m->start;
 	c->n_named = 0;
-	from = m->start;
 	if (m->end - from > NAMED_CODE)
 		from += below(c, m->end - from - NAMED_CODE);
 	code_named(&mem, from, MIN(m->end, from + NAMED_CODE), name, t);

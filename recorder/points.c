@@ -14,7 +14,11 @@
  * run, and between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses nothing: t wrote
  * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
  * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
- * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either. */
+ * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either.
+ *
+ * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may come), and it differs. The dynamic
+ * linker and signal frames leave XSAVE areas there, in which the processor notes what it takes for unused, and that depends on when the kernel
+ * switched between threads. */
 #define LOG_AREA "recorder.points"
 #include "recorder/rec_priv.h"
 
@@ -56,6 +60,8 @@
 #define REST_POINTS_MAX 3200u
 /* So many points with tracking, and a rest is short again. */
 #define STEADY_POINTS 20u
+/* Threads whose dead stack is known; the others' is compared like all memory. */
+#define DEAD_MAX 64u
 /* How far below a growing stack's known start an address still counts as part of it. */
 #define STACK_REACH (64ull << 20)
 
@@ -63,6 +69,7 @@ struct look {
 	uint64_t addr;
 	bool near; /* named by the stack pointer, another register or an operand */
 	bool written;
+	uint16_t from; /* bytes before it are dead stack */
 	uint64_t log[WORDS / 64]; /* words to log */
 };
 
@@ -92,6 +99,10 @@ struct points {
 	unsigned n, max;
 	uint8_t *pages; /* their contents */
 	bool ok[PAGES_MAX]; /* could be read */
+	struct dead {
+		uint64_t start, end;
+	} dead[DEAD_MAX]; /* stack below the threads' red zones */
+	unsigned n_dead;
 	struct run run[TRACKED_MAX]; /* written pages */
 	uint32_t n_runs, n_written;
 	bool foreign; /* pages that a point may not look at were written */
@@ -330,9 +341,13 @@ static int take_written(struct points *p, struct rec_task *t)
 
 static int start_tracking(struct points *p, struct rec_task *t)
 {
+	struct eng_sigsets sets;
 	int r;
 
 	if (p->dirty || p->untracked || p->point < p->awake)
+		return 0;
+	/* A call in the guest would meet a SIGSTOP, which cannot be blocked, and lose it. */
+	if (eng_sigsets(&t->t, &sets) < 0 || (sets.pending >> (SIGSTOP - 1) & 1))
 		return 0;
 	r = eng_dirty_new(&t->t, &p->dirty);
 	if (r < 0) {
@@ -370,6 +385,56 @@ static bool written_are_read(const struct points *p)
 	return true;
 }
 
+/* --- dead stack --- */
+
+/* Only of stacks that are nothing else: the first thread's, and those that have the thread's own data at their upper end, as the C libraries make
+ * them. Others, of coroutines say, may lie in the middle of anything. */
+static void note_dead(struct points *p, const struct aspace *as, const struct user_regs_struct *r)
+{
+	const struct mapping *m = r->rsp > RED_ZONE && r->rsp < USER_END ? mapping_of(as, r->rsp - RED_ZONE) : NULL;
+	bool grows = m && (m->flags & ASPACE_GROWSDOWN);
+
+	if (p->n_dead == DEAD_MAX || !is_own(m) || r->rsp >= m->end || (!grows && (r->fs_base < r->rsp || r->fs_base >= m->end)))
+		return;
+	p->dead[p->n_dead++] = (struct dead){ grows ? m->start - MIN(m->start, STACK_REACH) : m->start,
+					       ALIGN_DOWN(r->rsp - RED_ZONE, (uint64_t)8) };
+}
+
+static void find_dead(struct points *p, struct rec_task *t, const struct user_regs_struct *regs)
+{
+	p->n_dead = 0;
+	note_dead(p, &t->t.mm->as, regs);
+	for (struct rec_task *o = t->rec->tasks; o; o = o->next) {
+		struct user_regs_struct *r = &o->entry;
+
+		if (o == t || o->t.mm != t->t.mm || o->t.gone || (!o->in_call && (o->t.running || eng_regs(&o->t, &r) < 0)))
+			continue;
+		note_dead(p, &t->t.mm->as, r);
+	}
+}
+
+static uint16_t dead_bytes(const struct points *p, uint64_t page)
+{
+	for (unsigned i = 0; i < p->n_dead; i++)
+		if (page >= p->dead[i].start && page < p->dead[i].end)
+			return (uint16_t)MIN(p->dead[i].end - page, (uint64_t)PAGE);
+	return 0;
+}
+
+static void leave_out_dead(struct points *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		struct look l = p->look[i];
+
+		l.from = dead_bytes(p, l.addr);
+		if (l.from < PAGE)
+			p->look[n++] = l;
+	}
+	p->n = n;
+}
+
 static void read_pages(struct points *p, struct eng_task *t)
 {
 	uint64_t addr[PAGES_MAX];
@@ -397,7 +462,7 @@ static unsigned changed_words(struct look *l, const uint8_t *now, const uint8_t 
 
 	if (!memcmp(now, before, PAGE))
 		return 0;
-	for (unsigned w = 0; w < WORDS; w++)
+	for (unsigned w = l->from / 8; w < WORDS; w++)
 		if (word(now, w) != word(before, w) && !has_word(l, w))
 			changed[n++] = (uint16_t)w;
 	take = MIN(n, max);
@@ -408,7 +473,7 @@ static unsigned changed_words(struct look *l, const uint8_t *now, const uint8_t 
 
 static void whole_page(struct look *l, const uint8_t *now)
 {
-	for (unsigned w = 0; w < WORDS; w++)
+	for (unsigned w = l->from / 8; w < WORDS; w++)
 		if (word(now, w))
 			set_word(l, w);
 }
@@ -484,7 +549,7 @@ static void choose_words(struct points *p)
 /* Runs of chosen words; one word between two is cheaper to log than another effect's head. */
 static void add_words(struct fx *fx, const struct look *l, const uint8_t *bytes)
 {
-	for (unsigned w = 0; w < WORDS;) {
+	for (unsigned w = l->from / 8; w < WORDS;) {
 		unsigned end = w + 1;
 
 		if (!l->log[w / 64] && w % 64 == 0) {
@@ -512,12 +577,12 @@ static void add_hashes(struct fx *fx, const struct points *p)
 			i++;
 			continue;
 		}
-		while (end < p->n && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE)
+		while (end < p->n && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE && !p->look[end].from)
 			end++;
 		e = fx_add(fx, EFFECT_HASH);
-		e->addr = p->look[i].addr;
-		e->len = (uint64_t)(end - i) * PAGE;
-		e->hash = eng_hash(p->pages + (size_t)i * PAGE, e->len);
+		e->addr = p->look[i].addr + p->look[i].from;
+		e->len = (uint64_t)(end - i) * PAGE - p->look[i].from;
+		e->hash = eng_hash(p->pages + (size_t)i * PAGE + p->look[i].from, e->len);
 		i = end;
 	}
 }
@@ -535,6 +600,8 @@ static int look_around(struct points *p, struct rec_task *t, const struct user_r
 		look_data(p, &t->t.mm->as);
 	p->max = PAGES_MAX;
 	*ret_all = look_written(p) && all;
+	find_dead(p, t, r);
+	leave_out_dead(p);
 	return 0;
 }
 

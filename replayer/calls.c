@@ -70,6 +70,20 @@ int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed)
 	}
 }
 
+int rep_step(struct rep_task *t, struct eng_stop *ret)
+{
+	int r = eng_resume(&t->t, ENG_STEP, 0);
+
+	while (r >= 0) {
+		r = eng_wait_task(&t->t, ret);
+		if (r != ERR_INTERRUPTED)
+			break;
+		r = 0;
+	}
+	t->place = r >= 0 && ret->kind == ENG_STOP_SECCOMP ? REP_ENTRY : REP_USER;
+	return r;
+}
+
 static void call_of(const struct user_regs_struct *r, struct sys_call *c)
 {
 	*c = (struct sys_call){ .nr = (uint32_t)r->orig_rax, .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 } };

@@ -29,6 +29,21 @@ int rep_remote(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t 
 	return r;
 }
 
+int rep_remote_quiet(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret)
+{
+	struct user_regs_struct *r, saved;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	saved = *r;
+	saved.orig_rax = (unsigned long)-1;
+	rc = rep_remote(t, nr, args, ret);
+	if (rc >= 0)
+		eng_regs_set(&t->t, &saved);
+	return rc;
+}
+
 /* --- blobs and objects --- */
 
 /* Some stores lie on file systems mounted noexec: then the content goes through a memfd. */
@@ -80,7 +95,7 @@ static int blob_fd(struct rep_session *s, const struct blob_id *id, struct rep_b
 	return 0;
 }
 
-static int object_fd(struct rep_session *s, uint64_t n)
+int rep_object_fd(struct rep_session *s, uint64_t n)
 {
 	if (!n || n > OBJECTS_MAX)
 		return ERR_CORRUPT;
@@ -124,7 +139,7 @@ void rep_objects_free(struct rep_session *s)
 
 static int resize(struct rep_session *s, const struct effect *e)
 {
-	int fd = object_fd(s, e->object);
+	int fd = rep_object_fd(s, e->object);
 
 	if (fd < 0)
 		return fd;
@@ -182,7 +197,7 @@ static int map(struct rep_session *s, struct rep_task *t, const struct effect *e
 		r = map_blob(s, t, e);
 		break;
 	case MAP_SOURCE_SHARED:
-		fd = object_fd(s, e->object);
+		fd = rep_object_fd(s, e->object);
 		if (e->flags & MAP_F_PRIVATE)
 			m.object = 0; /* what is written to it stays here */
 		else
@@ -247,7 +262,7 @@ static int write_piece(struct rep_session *s, struct rep_task *t, uint64_t addr,
 	n = MIN((uint64_t)n, end - addr);
 	*ret_done = n;
 	if (m && m->object) {
-		int fd = object_fd(s, m->object);
+		int fd = rep_object_fd(s, m->object);
 
 		return fd < 0 ? fd : write_object(fd, s->object_size[m->object], m->offset + (addr - m->start), p, n);
 	}

@@ -212,10 +212,21 @@ static bool registers_equal(const struct user_regs_struct *a, const struct user_
 	return a->rip == b->rip && !((a->eflags ^ b->eflags) & FLAGS_COMPARED) && a->fs_base == b->fs_base && a->gs_base == b->gs_base;
 }
 
+/* Guest memory as the guest left it. */
+static int read_memory(const struct rep_point *p, struct rep_task *t, uint64_t addr, uint8_t *buf, size_t n)
+{
+	int r = eng_read(&t->t, addr, buf, n);
+
+	for (size_t i = 0; r >= 0 && i < p->hidden_len; i++)
+		if (p->hidden_at + i - addr < n)
+			buf[p->hidden_at + i - addr] = p->hidden[i];
+	return r;
+}
+
 static void read_ranges(struct rep_point *p, struct rep_task *t, uint8_t *now)
 {
 	for (size_t i = 0; i < p->n_ranges; i++)
-		if (eng_read(&t->t, p->ranges[i].addr, now + p->ranges[i].at, p->ranges[i].len) < 0)
+		if (read_memory(p, t, p->ranges[i].addr, now + p->ranges[i].at, p->ranges[i].len) < 0)
 			memset(now + p->ranges[i].at, 0, p->ranges[i].len);
 }
 
@@ -305,7 +316,7 @@ static int hashes_equal(struct rep_point *p, struct rep_task *t)
 	for (size_t i = 0; i < p->n_hashes && r > 0; i++) {
 		const struct rep_hashed *h = &p->hashes[i];
 
-		r = eng_read(&t->t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
+		r = read_memory(p, t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
 		if (!r)
 			note_closest(p, REP_DIFFERS_MEMORY, h->addr);
 	}

@@ -80,6 +80,10 @@ void rep_kill_all(struct rep_session *s);
 int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 /* A call of ours in the guest, wherever it stands. */
 int rep_remote(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret) MUST_CHECK;
+/* The same, and the thread's registers are as before afterwards: for one that stands outside of any call of its own. */
+int rep_remote_quiet(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret) MUST_CHECK;
+/* The memfd of shared object n. */
+int rep_object_fd(struct rep_session *s, uint64_t n) MUST_CHECK;
 /* Does the range hold the page that calls of ours are made from? addr + len may overflow: such a range touches everything behind addr. */
 static inline bool rep_touches_gate(uint64_t addr, uint64_t len)
 {
@@ -101,6 +105,8 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 
 /* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on) only when `alarmed` is given: when a signal of ours came. */
 int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed) MUST_CHECK;
+/* One instruction. */
+int rep_step(struct rep_task *t, struct eng_stop *ret) MUST_CHECK;
 /* "got read(3, ...) at 0x..." Appends. */
 void rep_describe_stop(struct rep_task *t, const struct eng_stop *st, struct buf *out);
 /* Another stop came than the event asks for. */
@@ -130,6 +136,10 @@ struct rep_point {
 	size_t n_hashes;
 	struct user_regs_struct last_regs;
 	unsigned passes;
+	/* Bytes of the guest's that something of ours stands on now. */
+	uint64_t hidden_at;
+	size_t hidden_len;
+	const uint8_t *hidden;
 	/* the pass that came closest: what differed there */
 	enum rep_differs { REP_DIFFERS_ALL, REP_DIFFERS_REGS, REP_DIFFERS_WORDS, REP_DIFFERS_VECTORS, REP_DIFFERS_MEMORY } closest;
 	uint64_t closest_at; /* address, or place in the XSAVE area */

@@ -96,7 +96,8 @@ struct blob_id {
 /* ASYNC_POINT: its REGS, XSTATE, INPUT and HASH effects are the state by which replay knows the place. args[]: */
 enum event_point {
 	EVENT_POINT_KIND = 0,    /* enum event_point_kind */
-	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event; 0: a part of it */
+	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event, but for
+	                            dead stack below red zones; 0: a part of it */
 	EVENT_POINT_CPU = 2,     /* about how long it has computed since then, ns */
 	EVENT_POINT_REASON = 3,  /* enum event_point_reason */
 	EVENT_POINT_STEPS_RUN = 4,  /* STEPS: how many instructions */

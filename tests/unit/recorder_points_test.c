@@ -65,7 +65,7 @@ static void check_point(struct fixture *f)
 			ck_assert_mem_eq(e->data, bytes, e->len);
 			input = e->addr + e->len;
 		} else {
-			ck_assert((!hash || e->addr > hash) && e->addr % PAGE == 0 && e->len % PAGE == 0);
+			ck_assert(e->addr >= hash && e->addr % 8 == 0 && (e->addr + e->len) % PAGE == 0);
 			ck_assert_uint_eq(e->hash, eng_hash(bytes, e->len));
 			hash = e->addr + e->len;
 		}
@@ -307,6 +307,44 @@ START_TEST(left_out)
 }
 END_TEST
 
+/* Below the red zone of a thread's own stack nothing counts. */
+START_TEST(dead_stack)
+{
+	const uint64_t page = STACK - 8 * PAGE, rsp = page + 1024;
+	struct user_regs_struct *r;
+	struct rec_task other;
+	struct fixture f;
+
+	begin(&f);
+	set_rsp(&f, rsp);
+	for (int i = 0; i < 3; i++)
+		point(&f);
+	guest_write(&f.t.t, page - PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, page - PAGE, 2 * PAGE), 2 * PAGE); /* any memory so far */
+	ck_assert_int_eq(eng_regs(&f.t.t, &r), 0);
+	r->fs_base = STACK - 64;
+	eng_regs_changed(&f.t.t);
+	guest_write(&f.t.t, page - PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, page - PAGE, 2 * PAGE), PAGE - 1024 + 128);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, rsp - 128, PAGE - 1024 + 128), PAGE - 1024 + 128);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, page - PAGE, PAGE + 1024 - 128), 0);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, rsp - 128, 640), 640);
+	/* that of another thread, which sleeps in a call */
+	memset(&other, 0, sizeof(other));
+	other.t = f.t.t;
+	other.in_call = true;
+	other.entry.rsp = AREA + 1024 * PAGE + 128;
+	other.entry.fs_base = AREA + 1030 * PAGE;
+	f.rec.tasks = &other;
+	guest_write(&f.t.t, AREA + 1020 * PAGE, 20);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 16 * PAGE);
+	end(&f);
+}
+END_TEST
+
 /* What came between two points is hashed too. */
 START_TEST(new_memory)
 {
@@ -360,7 +398,7 @@ static bool kernel_can_track(void)
 
 int main(void)
 {
-	const TTest *const tests[] = { stack_window, operands, changed_words, registers, proved, too_many_pages, left_out, new_memory, many_pages };
+	const TTest *const tests[] = { stack_window, operands, changed_words, registers, proved, too_many_pages, left_out, new_memory, many_pages, dead_stack };
 
 	/* the last ones are about proofs */
 	return test_run("points", tests, kernel_can_track() ? ARRAY_SIZE(tests) : 3);

@@ -1,0 +1,302 @@
+/* Sites: see site_priv.h.
+ *
+ * Code that the guest itself may write (a JIT) must not change under our jump, and must not be overwritten by it: its pages are write-protected while a
+ * site stands there. A write faults; then the code is put back, the write is made, and the site planted again if there is code for it. */
+#define LOG_AREA "replayer.site"
+#include "replayer/site_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* The room for code and data of a trampoline. */
+#define ROOM (CODE_TRAMP_MAX + 4096u)
+#define REACH (0x70000000ull) /* of a jump, with room to spare */
+#define GAP_MARGIN (64u << 10)
+#define LOWEST (16ull << 20)
+#define PAGE 4096ull
+
+/* --- room for the trampoline --- */
+
+static bool in_reach(uint64_t room, uint64_t at)
+{
+	return room > at ? room + ROOM - at < REACH : at - room < REACH;
+}
+
+/* Maps room in the gap [start, end), below a mapping that may grow downwards. 1: done, 0: not there. */
+static int map_in_gap(struct rep_site *site, uint64_t start, uint64_t end, bool grows)
+{
+	uint64_t args[6] = { 0, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, UINT64_MAX, 0 };
+	int64_t result;
+	int r;
+
+	start = MAX(start, LOWEST);
+	if (end <= start || end - start < ROOM + 2 * GAP_MARGIN)
+		return 0;
+	args[0] = grows || start > site->at ? start + GAP_MARGIN : end - GAP_MARGIN - ROOM;
+	if (!in_reach(args[0], site->at))
+		return 0;
+	r = rep_remote_quiet(site->t, SYS_mmap, args, &result);
+	if (r < 0 || result < 0)
+		return r < 0 ? r : 0;
+	site->room = (uint64_t)result;
+	return site->room == args[0] ? 1 : ERR_GUEST;
+}
+
+static int map_room(struct rep_site *site)
+{
+	const struct aspace *as = &site->t->t.mm->as;
+	uint64_t end = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < as->n && r == 0; i++) {
+		r = map_in_gap(site, end, as->m[i].start, as->m[i].flags & ASPACE_GROWSDOWN);
+		end = as->m[i].end;
+	}
+	return r ? r : map_in_gap(site, end, 0x7ffffffff000ull, false);
+}
+
+/* --- guards --- */
+
+static int protect(struct rep_site *site, uint64_t page, uint32_t prot)
+{
+	int64_t result;
+	int r = rep_remote_quiet(site->t, SYS_mprotect, (uint64_t[6]){ page, PAGE, prot }, &result);
+
+	return r < 0 ? r : (int)result;
+}
+
+static int guard(struct rep_site *site, uint64_t page, uint32_t prot)
+{
+	int r;
+
+	if (site->n_guards == REP_GUARDS_MAX)
+		return ERR_LIMIT;
+	r = protect(site, page, prot & ~(uint32_t)PROT_WRITE);
+	if (r >= 0)
+		site->guard[site->n_guards++] = (struct rep_guard){ page, prot };
+	return r;
+}
+
+/* The code page at `page`, wherever this process can write it: there, or through another mapping of the same object. */
+static int guard_page(struct rep_site *site, uint64_t page)
+{
+	const struct aspace *as = &site->t->t.mm->as;
+	const struct mapping *code = aspace_find(as, page);
+	int r = 0;
+
+	if (!code)
+		return 0;
+	if (!code->object)
+		return code->prot & PROT_WRITE ? guard(site, page, code->prot) : 0;
+	for (size_t i = 0; i < as->n && r >= 0; i++) {
+		const struct mapping *m = &as->m[i];
+		uint64_t off = page - code->start + code->offset;
+
+		if (m->object == code->object && m->prot & PROT_WRITE && off >= m->offset && off - m->offset < m->end - m->start)
+			r = guard(site, m->start + (off - m->offset), m->prot);
+	}
+	return r;
+}
+
+static int guard_code(struct rep_site *site)
+{
+	uint64_t first = site->at & ~(PAGE - 1), last = (site->at + sizeof(site->plan.bytes)) & ~(PAGE - 1);
+	int r = guard_page(site, first);
+
+	return r >= 0 && last != first ? guard_page(site, last) : r;
+}
+
+static int unguard(struct rep_site *site)
+{
+	int r = 0;
+
+	while (site->n_guards && r >= 0) {
+		const struct rep_guard *g = &site->guard[--site->n_guards];
+
+		r = protect(site, g->page, g->prot);
+	}
+	return r;
+}
+
+/* --- the jump --- */
+
+static size_t jump_len(const struct rep_site *site)
+{
+	return site->jump ? CODE_JUMP_LEN : 1;
+}
+
+size_t rep_site_len(const struct rep_site *site)
+{
+	return site->planted ? jump_len(site) : 0;
+}
+
+/* Code of a shared mapping is reached through the object: the kernel lets nobody write there through a mapping that is read-only. */
+static int write_code(struct rep_site *site, const void *p, size_t n)
+{
+	const struct mapping *m = aspace_find(&site->t->t.mm->as, site->at);
+	int fd;
+
+	if (!m || !(m->flags & ASPACE_SHARED) || !m->object)
+		return eng_write(&site->t->t, site->at, p, n);
+	fd = rep_object_fd(site->s, m->object);
+	if (fd < 0)
+		return fd;
+	return pwrite(fd, p, n, (off_t)(site->at - m->start + m->offset)) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+static bool make_plan(struct rep_site *site)
+{
+	struct sys_mem mem = eng_sys_mem(&site->t->t);
+	uint64_t key = aspace_code_key(&site->t->t.mm->as, site->at);
+
+	site->jump = site->want_jump && code_plan_cached(site->s->code, key, &mem, site->at, &site->plan);
+	return site->jump || code_plan_breakpoint(&mem, site->at, &site->plan);
+}
+
+/* Our code is gone: the thread stands on its own. */
+static int back_home(struct rep_site *site)
+{
+	struct user_regs_struct *r;
+	uint64_t origin;
+	int rc = eng_regs(&site->t->t, &r);
+
+	if (rc < 0 || r->rip - site->room >= ROOM)
+		return rc;
+	origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
+	if (!origin)
+		return ERR_GUEST;
+	r->rip = origin;
+	eng_regs_changed(&site->t->t);
+	return 0;
+}
+
+static int clear(struct rep_site *site)
+{
+	int r;
+
+	if (!site->planted)
+		return 0;
+	site->planted = false;
+	r = write_code(site, site->plan.bytes, jump_len(site));
+	return r < 0 ? r : back_home(site);
+}
+
+int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task *t, uint64_t at, bool jump)
+{
+	int r;
+
+	*site = (struct rep_site){ .s = s, .t = t, .at = at, .want_jump = jump };
+	if (!make_plan(site))
+		return 0;
+	r = map_room(site);
+	if (r == 0)
+		log_warn("no room for a trampoline near %#" PRIx64, at);
+	if (r > 0)
+		r = guard_code(site);
+	return r < 0 ? r : site->room != 0;
+}
+
+int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n)
+{
+	struct rep_task *t = site->t;
+	int r = clear(site);
+
+	site->cond = cond;
+	site->n = n;
+	if (r >= 0)
+		r = code_tramp_build(&site->plan, site->room, site->room + CODE_TRAMP_MAX, cond, site->jump ? n : 0, &site->tramp);
+	if (r >= 0)
+		r = eng_write(&t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
+	if (r < 0)
+		return r;
+	if (site->jump)
+		code_jump(&site->plan, &site->tramp, site->bytes);
+	else
+		site->bytes[0] = 0xcc;
+	r = write_code(site, site->bytes, jump_len(site));
+	site->planted = r >= 0;
+	return r < 0 ? r : rep_site_go_on(site);
+}
+
+int rep_site_go_on(struct rep_site *site)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(&site->t->t, &r);
+
+	for (unsigned i = 0; rc >= 0 && i < site->plan.n; i++)
+		if (r->rip == site->at + site->plan.off[i]) {
+			r->rip = site->tramp.copy[i];
+			eng_regs_changed(&site->t->t);
+			break;
+		}
+	return rc;
+}
+
+/* --- stops --- */
+
+static bool hits_guard(struct rep_site *site, const struct eng_stop *st)
+{
+	siginfo_t si;
+
+	if (st->kind != ENG_STOP_SIGNAL || st->signo != SIGSEGV || eng_siginfo(&site->t->t, &si) < 0)
+		return false;
+	for (unsigned i = 0; i < site->n_guards; i++)
+		if ((uint64_t)si.si_addr - site->guard[i].page < PAGE)
+			return true;
+	return false;
+}
+
+/* Makes the write that hit a guard: 2. Anything else that comes out of it is *st and what the return value says: 0. */
+static int let_write(struct rep_site *site, struct eng_stop *st)
+{
+	int r = clear(site);
+
+	if (r >= 0)
+		r = unguard(site);
+	if (r >= 0)
+		r = rep_step(site->t, st);
+	if (r < 0 || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP)
+		return MIN(r, 0);
+	if (make_plan(site))
+		r = rep_site_plant(site, site->cond, site->n);
+	if (r >= 0)
+		r = guard_code(site);
+	return r < 0 ? r : 2;
+}
+
+int rep_site_stop(struct rep_site *site, struct eng_stop *st)
+{
+	uint64_t mark = site->jump ? site->tramp.match : site->at;
+	struct user_regs_struct *r;
+	int rc;
+
+	if (hits_guard(site, st))
+		return let_write(site, st);
+	rc = eng_regs(&site->t->t, &r);
+	if (rc < 0)
+		return rc;
+	if (!site->planted || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP || r->rip != mark + 1)
+		return 0;
+	r->rip = site->at;
+	eng_regs_changed(&site->t->t);
+	return 1;
+}
+
+int rep_site_close(struct rep_site *site)
+{
+	int64_t result = 0;
+	int r = clear(site);
+
+	if (r >= 0)
+		r = unguard(site);
+	if (r >= 0 && site->room)
+		r = rep_remote_quiet(site->t, SYS_munmap, (uint64_t[6]){ site->room, ROOM }, &result);
+	site->room = 0;
+	return r < 0 ? r : (int)result;
+}
