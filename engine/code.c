@@ -589,3 +589,31 @@ void code_operands(const struct sys_mem *mem, uint64_t addr, unsigned n, const s
 			return;
 	}
 }
+
+static void report_lea(const struct walk *w, code_operand_fn fn, void *ctx)
+{
+	const ZydisDecodedOperand *op = &w->op[1];
+	uint64_t addr;
+
+	if (w->in.mnemonic == ZYDIS_MNEMONIC_LEA && op->mem.base == ZYDIS_REGISTER_RIP && operand_address(w, op, &addr))
+		fn(ctx, addr, 0);
+}
+
+void code_named(const struct sys_mem *mem, uint64_t start, uint64_t end, code_operand_fn fn, void *ctx)
+{
+	const struct code_regs none = { 0 };
+	struct walk w = { .mem = mem, .regs = &none, .pc = start, .written = UINT16_MAX };
+
+	decoder_init(&w.decoder);
+	while (w.pc < end) {
+		if (!walk_decode(&w)) {
+			if (!w.n)
+				return;
+			w.pc++;
+			continue;
+		}
+		report_operands(&w, fn, ctx);
+		report_lea(&w, fn, ctx);
+		w.pc += w.in.length;
+	}
+}

@@ -57,6 +57,9 @@ struct code_regs {
  * so are the stack words of push, pop, call and ret, gathers and scatters). An address may come more than once, and none is known to be mapped. */
 typedef void (*code_operand_fn)(void *ctx, uint64_t addr, unsigned len);
 void code_operands(const struct sys_mem *mem, uint64_t addr, unsigned n, const struct code_regs *regs, code_operand_fn fn, void *ctx);
+/* The same for all code from start to end, read straight on, for what it names without registers: operands and lea relative to rip (of which nobody
+ * knows the size: 0), absolute ones. Where code and data are mixed some are nonsense. */
+void code_named(const struct sys_mem *mem, uint64_t start, uint64_t end, code_operand_fn fn, void *ctx);
 
 /* --- plans --- */
 

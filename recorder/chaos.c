@@ -5,10 +5,12 @@
  * one that starves for long.
  *
  * Most races are between a few instructions that touch the same word. Such words are found by looking at what the code ahead of each thread
- * works with; hardware watchpoints then stop a thread just behind its access, and somebody else gets the CPU there. */
+ * works with, and which variables the program's own code names; hardware watchpoints then stop a thread just behind its access, and somebody
+ * else gets the CPU there. */
 #define LOG_AREA "recorder.chaos"
 #include "recorder/rec_priv.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -28,6 +30,9 @@
 /* So far from the stack pointer a word belongs to the thread's own frames. */
 #define OWN_STACK (256ull << 10)
 #define FUTEX_OPERATION 127u
+/* Of the variables that a program names: how many, and in how much of its code. */
+#define NAMED_MAX 256u
+#define NAMED_CODE (64ull << 10)
 
 struct chaos_word {
 	uint64_t addr;
@@ -60,6 +65,10 @@ struct rec_chaos {
 	struct chaos_word pool[POOL];
 	unsigned n_pool;
 	bool no_watch; /* the machine has no watchpoints */
+	const struct eng_mm *named_mm; /* whose variables are `named`, and where its code starts */
+	uint64_t named_code;
+	uint64_t named[NAMED_MAX];
+	unsigned n_named;
 };
 
 /* --- chance --- */
@@ -150,9 +159,17 @@ void rec_chaos_priority(struct rec_task *t)
 	t->priority = (uint32_t)draw(t->rec->chaos);
 }
 
+/* t was stopped at a place that matters: most others come before it. */
+static void step_back(struct rec_task *t)
+{
+	t->priority = (uint32_t)below(t->rec->chaos, UINT32_MAX / 16);
+	t->rec->give_way = true;
+}
+
 unsigned rec_chaos_nudge(struct rec *rec)
 {
-	return (unsigned)below(rec->chaos, 12);
+	/* often right there: what matters may be two instructions long */
+	return chance(rec->chaos, 600) ? 0 : (unsigned)below(rec->chaos, 12);
 }
 
 /* --- words that several threads touch --- */
@@ -195,6 +212,69 @@ static void look_ahead(struct rec_task *t, const struct user_regs_struct *r, str
 	code_operands(&mem, r->rip, LOOK_AHEAD, &regs, candidate, ret);
 }
 
+/* --- variables that the program names --- */
+
+static uint64_t entry_of_program(const struct rec_task *t)
+{
+	char path[32];
+	uint64_t aux[64] = { 0 };
+	CLEANUP(closep) int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", t->t.tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, aux, sizeof(aux));
+	for (size_t i = 0; i + 1 < (size_t)MAX(n, 0) / sizeof(aux[0]); i += 2)
+		if (aux[i] == AT_ENTRY)
+			return aux[i + 1];
+	return 0;
+}
+
+static void name(void *ctx, uint64_t addr, unsigned len)
+{
+	struct rec_task *t = ctx;
+	struct rec_chaos *c = t->rec->chaos;
+	const struct mapping *m = aspace_find(&t->t.mm->as, addr);
+
+	(void)len;
+	addr &= ~7ull;
+	if (!m || !(m->prot & PROT_WRITE) || m->flags & ASPACE_HERMIT)
+		return;
+	for (unsigned i = 0; i < c->n_named; i++)
+		if (c->named[i] == addr)
+			return;
+	/* beyond the most, each takes the place of some other */
+	c->named[c->n_named < NAMED_MAX ? c->n_named++ : below(c, NAMED_MAX)] = addr;
+}
+
+static bool named_are_of(const struct rec_chaos *c, const struct eng_mm *mm)
+{
+	const struct mapping *m = aspace_find(&mm->as, c->named_code);
+
+	return mm == c->named_mm && m && m->start == c->named_code;
+}
+
+/* Lists the variables of the program that t runs, when it is another one than before. */
+static void find_named(struct rec_task *t)
+{
+	struct rec_chaos *c = t->rec->chaos;
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	const struct mapping *m;
+	uint64_t from;
+
+	if (named_are_of(c, t->t.mm))
+		return;
+	m = aspace_find(&t->t.mm->as, entry_of_program(t));
+	if (!m)
+		return;
+	c->named_mm = t->t.mm;
+	c->named_code = from = m->start;
+	c->n_named = 0;
+	if (m->end - from > NAMED_CODE)
+		from += below(c, m->end - from - NAMED_CODE);
+	code_named(&mem, from, MIN(m->end, from + NAMED_CODE), name, t);
+}
+
 static bool touched_by_others(const struct rec_chaos *c, const struct rec_task *t, uint64_t addr)
 {
 	for (unsigned i = 0; i < MIN(c->n_pool, POOL); i++)
@@ -210,11 +290,13 @@ static void remember(struct rec_chaos *c, const struct rec_task *t, uint64_t add
 		c->n_pool = POOL;
 }
 
-/* Words that t is about to touch and others were, first; then words of others; then any of t's. */
+/* Some that the program names; words that t is about to touch and others were; then words of others; then any of t's. */
 static unsigned choose_words(struct rec_chaos *c, const struct rec_task *t, const struct candidates *k, uint64_t ret[ENG_WATCH_MAX])
 {
-	unsigned n = 0;
+	unsigned n = 0, named = c->n_named ? (unsigned)below(c, ENG_WATCH_MAX) : 0;
 
+	while (n < named)
+		ret[n++] = c->named[below(c, c->n_named)];
 	for (unsigned i = 0; i < k->n && n < ENG_WATCH_MAX; i++)
 		if (touched_by_others(c, t, k->addr[i]))
 			ret[n++] = k->addr[i];
@@ -237,6 +319,7 @@ static int watch(struct rec_task *t, const struct user_regs_struct *r)
 	unsigned n;
 	int rc;
 
+	find_named(t);
 	look_ahead(t, r, &k);
 	n = choose_words(c, t, &k, words);
 	for (unsigned i = 0; i < k.n; i++)
@@ -265,7 +348,7 @@ int rec_chaos_touched(struct rec_task *t)
 	rec_ready(t, ENG_RUN, 0);
 	if (rc < 0 || !chance(c, c->mood.touch))
 		return rc;
-	t->rec->give_way = true;
+	step_back(t);
 	return rec_async_point(t, EVENT_POINT_CHAOS);
 }
 
@@ -290,7 +373,7 @@ int rec_chaos_before_run(struct rec_task *t)
 		return 0; /* from other stops the first step runs no instruction */
 	if (t->next_signo || rec_memory_private(t) || !chance(c, c->mood.steps))
 		return 0;
-	t->rec->give_way = true;
+	step_back(t);
 	rc = rec_async_steps(t, 1 + (unsigned)below(c, c->mood.steps_max));
 	return rc < 0 ? rc : 1;
 }

@@ -16,7 +16,7 @@ static long get_balance(void)
 
 static void *pay(void *arg)
 {
-	work(20000 + 60000 * (unsigned long)(intptr_t)arg);
+	work(2000 + 1000 * (unsigned long)(intptr_t)arg);
 	if (get_balance() >= 100) {
 		work(200);
 		pthread_mutex_lock(&lock);

@@ -27,7 +27,7 @@ static void *user(void *arg)
 {
 	struct config *c;
 
-	work(10000 + 50000 * (unsigned long)(intptr_t)arg);
+	work(2000 + 1000 * (unsigned long)(intptr_t)arg);
 	c = get();
 	if (c->check != c->value + 1 || c->value == 0)
 		bug("the configuration is used before it is complete");

@@ -14,9 +14,9 @@ static void log_line(void)
 
 static void *logger(void *arg UNUSED)
 {
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 40; i++) {
 		log_line();
-		work(10000);
+		work(3000);
 	}
 	return NULL;
 }
@@ -28,7 +28,7 @@ int main(void)
 	int st;
 
 	CHECK(pthread_create(&t, NULL, logger, NULL) == 0);
-	work(150000);
+	work(60000);
 	p = xfork();
 	if (p == 0) {
 		watch_for_standstill("the child waits for a lock that nobody holds");

@@ -22,7 +22,7 @@ static void *clerk(void *arg)
 	int me = (int)(intptr_t)arg;
 
 	for (int i = 0; i < 3; i++) {
-		work(20000 + 45000 * (unsigned long)me);
+		work(2000 + 1000 * (unsigned long)me);
 		transfer(&account[me], &account[!me], 10);
 	}
 	return NULL;

@@ -7,7 +7,7 @@ static volatile int ready;
 
 static void *producer(void *arg UNUSED)
 {
-	work(100000);
+	work(30000);
 	ready = 1;
 	pthread_mutex_lock(&lock);
 	pthread_cond_signal(&changed);

@@ -23,7 +23,7 @@ static void drop(struct object *o)
 static void *owner(void *arg)
 {
 	for (int i = 0; i < OBJECTS; i++) {
-		work(20000 + 33000 * (unsigned long)(intptr_t)arg);
+		work(2000 + 1000 * (unsigned long)(intptr_t)arg);
 		drop(&object[i]);
 	}
 	return NULL;

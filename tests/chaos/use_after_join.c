@@ -11,10 +11,7 @@ static atomic_int kept;
 
 static void *worker(void *arg UNUSED)
 {
-	for (int i = 0; i < 4; i++) {
-		work(200000);
-		usleep(500);
-	}
+	work(500000);
 	return NULL;
 }
 
@@ -33,9 +30,9 @@ int main(void)
 	int memory = 42;
 
 	table = &memory;
+	CHECK(pthread_create(&h, NULL, housekeeper, NULL) == 0);
 	for (int i = 0; i < WORKERS; i++)
 		CHECK(pthread_create(&t[i], NULL, worker, NULL) == 0);
-	CHECK(pthread_create(&h, NULL, housekeeper, NULL) == 0);
 	for (int i = 0; i < WORKERS; i++)
 		CHECK(pthread_join(t[i], NULL) == 0);
 	memory = -1;

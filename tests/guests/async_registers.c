@@ -109,7 +109,7 @@ static void check_x87(void)
 	long double a = 1.25L, b = -7.5L, c = 3.0e300L;
 	long double x, y, z;
 
-	__asm__ volatile("fldt %3\n\tfldt %4\n\tfldt %5\n\t" LOOP "fstpt %2\n\tfstpt %1\n\tfstpt %0"
+	__asm__ volatile("fldt %3\n\tfldt %4\n\tfldt %5\n\t" LOOP "nop\n\tfstpt %2\n\tfstpt %1\n\tfstpt %0"
 			 : "=m"(x), "=m"(y), "=m"(z)
 			 : "m"(a), "m"(b), "m"(c)
 			 : "rcx", "cc", "memory");

@@ -363,6 +363,29 @@ START_TEST(operands)
 }
 END_TEST
 
+START_TEST(named)
+{
+	/* mov rax, [rip + 0x100]; mov rax, [rbx]; an unknown byte; lea rdx, [rip + 0x200]; ret; lea rdx, [rbx]; add byte [rip - 8], 5; not looked at: .. */
+	static const char code[] = "\x48\x8b\x05\x00\x01\x00\x00\x48\x8b\x03\x06\x48\x8d\x15\x00\x02\x00\x00\xc3\x48\x8d\x13"
+				   "\x80\x05\xf8\xff\xff\xff\x05\x48\x8b\x05\x00\x01\x00\x00";
+	uint8_t page[PAGE] = { 0 };
+	struct mem m = { 0 };
+	const struct sys_mem mem = { mem_read, &m };
+	struct found f = { 0 };
+
+	memcpy(page, code, sizeof(code));
+	mem_put(&m, BASE, page, sizeof(page));
+	code_named(&mem, BASE, BASE + 29, note_operand, &f);
+	ck_assert_uint_eq(f.n, 3);
+	ck_assert(f.addr[0] == BASE + 7 + 0x100 && f.len[0] == 8);
+	ck_assert(f.addr[1] == BASE + 18 + 0x200 && f.len[1] == 0);
+	ck_assert(f.addr[2] == BASE + 29 - 8 && f.len[2] == 1);
+	f.n = 0;
+	code_named(&mem, BASE + 2 * PAGE, BASE + 3 * PAGE, note_operand, &f); /* nothing is there */
+	ck_assert_uint_eq(f.n, 0);
+}
+END_TEST
+
 /* --- real programs --- */
 
 enum { SAMPLES = 100000 };
@@ -555,4 +578,4 @@ START_TEST(programs)
 }
 END_TEST
 
-TEST_MAIN("engine_code", classes, page_end, plan_rules, neighbourhood, cache_remembers, out_of_step, operands, programs, cost)
+TEST_MAIN("engine_code", classes, page_end, plan_rules, neighbourhood, cache_remembers, out_of_step, operands, named, programs, cost)
