@@ -71,6 +71,10 @@ struct rec_process {
 	cpu_set_t affinity;           /* what the guest believes its mask is */
 	int dumpable;
 	bool no_new_privs;            /* asked for by the guest itself */
+	bool no_stop_sigchld;         /* SA_NOCLDSTOP of its SIGCHLD */
+	siginfo_t chld;               /* SIGCHLD that we sent for the kernel: what it should have said */
+	bool chld_sent;
+	int64_t ptracer;              /* PR_SET_PTRACER, 0 = none, -1 = anybody */
 };
 
 enum rec_state {
@@ -79,6 +83,7 @@ enum rec_state {
 	REC_RUNNING,  /* resumed, the one that runs */
 	REC_BLOCKED,  /* resumed into a call and sleeps there; its entry is logged */
 	REC_LISTENING, /* group-stopped */
+	REC_HELD,     /* stopped for the guest that traces it: trace_priv.h */
 	REC_DYING,    /* exit event seen; only its end is waited for */
 };
 
@@ -138,6 +143,8 @@ struct rec_task {
 	uint64_t scratch, scratch_len;
 	struct rec_filter *filter; /* seccomp, NULL = none */
 	bool tsc_faults; /* asked for by the guest: PR_SET_TSC */
+	struct rec_trace *trace; /* its tracer among the guests, NULL = none */
+	bool wait_asleep, wait_without; /* a wait for tracees alone, by pause() / to be made so */
 	int exit_status;
 	bool exit_known, exit_logged;
 };
@@ -177,6 +184,8 @@ struct rec {
 	struct rec_object *objects;
 	size_t n_objects;
 	uint64_t last_object;
+	unsigned n_traced; /* tasks with a tracer and zombies */
+	struct rec_zombie *zombies;
 	int first_status;
 	pid_t first_pid;
 	uint64_t first_ended; /* when the first process ended while others went on, 0 = not */
@@ -224,6 +233,8 @@ int rec_settle_writes(struct rec *rec) MUST_CHECK;
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
 int rec_call_exit(struct rec_task *t) MUST_CHECK;
+/* The call will be made once more, from its exit stop. */
+int rec_call_again(struct rec_task *t) MUST_CHECK;
 /* Hooks of calls that the table alone cannot describe. NULL members: nothing special. */
 struct rec_handler {
 	/* May change arguments (eng_regs_changed, t->args_changed) or answer the call: returns 1 and sets *ret_result, then the kernel never sees it. */
@@ -237,6 +248,15 @@ int rec_answer(struct rec_task *t, int64_t result, uint32_t flags) MUST_CHECK;
 
 /* --- signals.c --- */
 int rec_signal_stop(struct rec_task *t) MUST_CHECK;
+/* The signal that the kernel is about to deliver takes its course. place: EVENT_F_AT_CALL or EVENT_F_AFTER, 0 = not known. */
+int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place) MUST_CHECK;
+/* It waits for the next boundary. */
+int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
+bool rec_signal_is_fault(const siginfo_t *si);
+/* Starts the event of a signal. */
+void rec_signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags);
+/* r is where t was at its last event. */
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r);
 /* At a SECCOMP stop: a waiting signal that may be taken now? Then the call is put off: 1. */
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* At an exit stop: sends one waiting signal through the kernel. */
@@ -312,6 +332,32 @@ void rec_mapped_written(struct rec *rec, uint64_t dev, uint64_t ino);
 /* At the end: warns of files that others changed. */
 void rec_mapped_check(struct rec *rec);
 void rec_mapped_done(struct rec *rec);
+
+/* --- ptrace_stops.c, ptrace_wait.c, ptrace.c: guests that trace guests (trace_priv.h) --- */
+/* Around the handling of each stop of a traced task: 1 = there was none to handle, the tracer has let it go. */
+int rec_trace_before(struct rec_task *t) MUST_CHECK;
+/* It is READY now: unless its tracer wants to see it. */
+int rec_trace_after(struct rec_task *t) MUST_CHECK;
+/* At the entry of a call: 1 = held. */
+int rec_trace_entry(struct rec_task *t) MUST_CHECK;
+/* ptrace(), wait4(), waitid(): 1 = answered. */
+int rec_trace_call(struct rec_task *t) MUST_CHECK;
+/* At the exit of a call: what the tracer changed in it is an effect. */
+void rec_trace_call_effects(struct rec_task *t);
+/* Exit of a wait: may change *result. 1 = it is made again. */
+int rec_wait_exit(struct rec_task *t, int64_t *result) MUST_CHECK;
+/* A signal reached a traced task: 1 = held or put aside, 0 = it takes its course. */
+int rec_trace_signal(struct rec_task *t, const siginfo_t *si, uint32_t place) MUST_CHECK;
+/* Signals that we sent for the kernel say what the kernel's would: true = *si was changed. */
+bool rec_trace_siginfo(struct rec_task *t, siginfo_t *si);
+/* The call of t gave birth to c: 1 = t is held. */
+int rec_trace_birth(struct rec_task *t, struct rec_task *c, uint64_t flags) MUST_CHECK;
+/* t is about to end: 1 = held. */
+int rec_trace_exiting(struct rec_task *t) MUST_CHECK;
+/* t has ended: its tracer and its tracees learn of it. */
+void rec_trace_gone(struct rec_task *t);
+void rec_trace_free(struct rec_task *t);
+pid_t rec_trace_tracer(struct rec_task *t); /* 0 = none */
 
 /* --- scratch.c --- */
 int rec_scratch_move(struct rec_task *t) MUST_CHECK;

@@ -92,7 +92,7 @@ static int trapped_instruction(struct rec_task *t)
 
 /* --- delivery --- */
 
-static void signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags)
+void rec_signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags)
 {
 	rec_event_init(t, ev, EVENT_SIGNAL);
 	ev->signo = (uint32_t)si->si_signo;
@@ -125,7 +125,7 @@ static int log_handler(struct rec_task *t, const siginfo_t *si, uint32_t flags, 
 	fx_registers(&t->rec->fx, &t->t);
 	fx_xstate(&t->rec->fx, &t->t);
 	frame_effect(t, r, old_rsp);
-	signal_event(t, &ev, si, flags | EVENT_F_HANDLER);
+	rec_signal_event(t, &ev, si, flags | EVENT_F_HANDLER);
 	ev.rip = rip;
 	ev.regs_hash = hash;
 	t->entry = *r;
@@ -171,7 +171,7 @@ int rec_boundary(struct rec_task *t)
 	return rc;
 }
 
-static bool same_place(const struct rec_task *t, const struct user_regs_struct *r)
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r)
 {
 	const struct user_regs_struct *e = &t->entry;
 
@@ -180,7 +180,7 @@ static bool same_place(const struct rec_task *t, const struct user_regs_struct *
 	       r->r9 == e->r9 && r->r10 == e->r10;
 }
 
-static int put_aside(struct rec_task *t, const siginfo_t *si)
+int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 {
 	bool queued = si->si_signo >= 32;
 
@@ -206,16 +206,16 @@ static int deliver_async(struct rec_task *t, const siginfo_t *si, uint64_t caugh
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!place && same_place(t, r))
+		if (!place && rec_same_place(t, r))
 			place = EVENT_F_AFTER;
-		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : put_aside(t, si);
+		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : rec_signal_put_aside(t, si);
 	}
 	if (default_stops & bit && !place) {
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!same_place(t, r))
-			return put_aside(t, si);
+		if (!rec_same_place(t, r))
+			return rec_signal_put_aside(t, si);
 	}
 	rec_ready(t, ENG_RUN, si->si_signo);
 	return 0;
@@ -229,7 +229,7 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 	if (eng_regs(&t->t, &r) < 0)
 		return ERR_GUEST_GONE;
 	t->cut_short = t->ran && (flags & EVENT_F_ASYNC);
-	signal_event(t, &ev, si, flags | EVENT_F_FATAL);
+	rec_signal_event(t, &ev, si, flags | EVENT_F_FATAL);
 	if (!(flags & EVENT_F_ASYNC))
 		ev.regs_hash = eng_regs_hash(r);
 	rec_ready(t, ENG_RUN, si->si_signo);
@@ -251,15 +251,33 @@ int rec_interrupted_by_nothing(struct rec_task *t)
 	return rc < 0 ? rc : coming && !(coming & ~unseen(&s));
 }
 
-static bool is_fault(const siginfo_t *si)
+bool rec_signal_is_fault(const siginfo_t *si)
 {
 	return si->si_code > 0 && (fault_signals & BIT(si->si_signo));
 }
 
+int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place)
+{
+	uint64_t bit = BIT(si->si_signo);
+	struct eng_sigsets sets;
+	int rc = eng_sigsets(&t->t, &sets);
+
+	if (rc < 0)
+		return rc;
+	log_debug("thread %u: signal %d code %d", t->num, si->si_signo, si->si_code);
+	if (!place && rec_signal_is_fault(si))
+		return sets.caught & bit ? enter_handler(t, si, 0) : log_fatal(t, si, 0);
+	if (unseen(&sets) & bit) {
+		rec_ready(t, ENG_RUN, si->si_signo);
+		return 0;
+	}
+	if (!(sets.caught & bit) && !(default_stops & bit))
+		return log_fatal(t, si, EVENT_F_ASYNC);
+	return deliver_async(t, si, sets.caught, place);
+}
+
 int rec_signal_stop(struct rec_task *t)
 {
-	struct eng_sigsets sets;
-	uint64_t bit;
 	uint32_t place = 0;
 	siginfo_t si;
 	int rc = eng_siginfo(&t->t, &si);
@@ -276,23 +294,14 @@ int rec_signal_stop(struct rec_task *t)
 		place = t->redeliver_place;
 		t->redelivering = false;
 		rc = eng_set_siginfo(&t->t, &si);
-		if (rc < 0)
-			return rc;
+	} else if (t->rec->n_traced && rec_trace_siginfo(t, &si)) {
+		rc = eng_set_siginfo(&t->t, &si);
 	}
-	rc = eng_sigsets(&t->t, &sets);
-	if (rc < 0)
-		return rc;
-	bit = BIT(si.si_signo);
-	log_debug("thread %u: signal %d code %d", t->num, si.si_signo, si.si_code);
-	if (!place && is_fault(&si))
-		return sets.caught & bit ? enter_handler(t, &si, 0) : log_fatal(t, &si, 0);
-	if (unseen(&sets) & bit) {
-		rec_ready(t, ENG_RUN, si.si_signo);
-		return 0;
-	}
-	if (!(sets.caught & bit) && !(default_stops & bit))
-		return log_fatal(t, &si, EVENT_F_ASYNC);
-	return deliver_async(t, &si, sets.caught, place);
+	if (rc >= 0 && t->trace)
+		rc = rec_trace_signal(t, &si, place);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return rec_signal_deliver(t, &si, place);
 }
 
 /* --- boundaries --- */

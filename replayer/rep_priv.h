@@ -96,6 +96,10 @@ int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *
 /* Runs t in user mode to the entry of the call that ev names. */
 int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 
+/* --- async.c --- */
+/* Runs t to a place inside computation. */
+int rep_async_point(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+
 /* --- reexec.c --- */
 /* Runs the call that t is in again, as the event asks. Only calls of a table, with the arguments that a recorder lets pass: others are ERR_CORRUPT. */
 int rep_reexec(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;

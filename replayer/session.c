@@ -26,6 +26,7 @@ static const struct rep_kind {
 	[EVENT_EXIT] = { rep_exit },
 	[EVENT_CHECKSUM] = { rep_checksum },
 	[EVENT_RESTART] = { rep_restart },
+	[EVENT_ASYNC_POINT] = { rep_async_point },
 	[EVENT_NOTE] = { rep_apply }, /* what the kernel wrote on its own */
 };
 
