@@ -427,6 +427,24 @@ static bool zero_field(char *text, const char *field)
 	return true;
 }
 
+/* The guest that traces it, if any, in the place of hermit. The number must not be longer. */
+static bool set_tracer(struct rec_task *t, char *text)
+{
+	const char *pid = strstr(text, "\nPid:\t");
+	struct rec_task *of = pid ? rec_task_find(t->rec, (pid_t)strtol(pid + 6, NULL, 10)) : NULL;
+	pid_t tracer = of ? rec_trace_tracer(of) : 0;
+	char number[16], *p = strstr(text, "TracerPid:\t");
+	bool changed = zero_field(text, "TracerPid:\t");
+	int n = snprintf(number, sizeof(number), "%d", (int)tracer);
+
+	if (!tracer || !changed)
+		return changed;
+	p += strlen("TracerPid:\t");
+	if (strspn(p, "0 ") >= (size_t)n)
+		memcpy(p, number, (size_t)n);
+	return true;
+}
+
 static void set_cpus(const struct rec_task *t, char *text)
 {
 	char want[32], *p = strstr(text, "Cpus_allowed:\t"), *q;
@@ -451,7 +469,7 @@ int rec_proc_status_fix(struct rec_task *t, uint64_t addr, uint64_t len)
 	if (!len || len >= sizeof(text) || eng_read(&t->t, addr, text, len) < 0)
 		return 0;
 	text[len] = '\0';
-	changed = zero_field(text, "TracerPid:\t");
+	changed = set_tracer(t, text);
 	changed |= zero_field(text, "\nSeccomp:\t");
 	changed |= zero_field(text, "\nSeccomp_filters:\t");
 	if (!t->proc->no_new_privs)

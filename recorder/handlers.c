@@ -270,6 +270,17 @@ static int leave_sigaction(struct rec_task *t, int64_t *result)
 	return 0;
 }
 
+/* A SIGCHLD of ours says what the kernel's would. */
+static int leave_sigtimedwait(struct rec_task *t, int64_t *result)
+{
+	struct user_regs_struct *r;
+	siginfo_t si;
+
+	if (*result != SIGCHLD || !t->rec->n_traced || eng_regs(&t->t, &r) < 0 || !r->rsi || eng_read(&t->t, r->rsi, &si, sizeof(si)) < 0)
+		return 0;
+	return rec_trace_siginfo(t, &si) ? eng_write(&t->t, r->rsi, &si, sizeof(si)) : 0;
+}
+
 /* rt_sigreturn: registers come from the frame, whatever the program made of it. */
 static int leave_sigreturn(struct rec_task *t, int64_t *result)
 {
@@ -509,6 +520,7 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_set_tid_address] = { .leave = leave_set_tid_address },
 	[SYS_set_robust_list] = { .leave = leave_set_robust_list },
 	[SYS_rt_sigaction] = { .leave = leave_sigaction },
+	[SYS_rt_sigtimedwait] = { .leave = leave_sigtimedwait },
 	[SYS_rt_sigreturn] = { .leave = leave_sigreturn },
 	[SYS_sched_setaffinity] = { .enter = enter_sched_setaffinity },
 	[SYS_sched_getaffinity] = { .leave = leave_sched_getaffinity },

@@ -424,12 +424,14 @@ static int64_t kill_it(const struct request *q)
 
 static int64_t interrupt(const struct request *q)
 {
-	struct rec_trace *tr = q->to->trace;
+	struct rec_task *to = q->to;
+	bool leaves_call = (to->state == REC_STOPPED && to->t.stop.kind == ENG_STOP_SYSCALL) ||
+			   (to->state == REC_BLOCKED && eng_state(to->t.tid) == 't');
 
-	if (!tr->seized)
+	if (!to->trace->seized)
 		return -EIO;
-	tr->interrupt = true;
-	return eng_interrupt(&q->to->t) < 0 ? -ESRCH : 0;
+	to->trace->interrupt = true;
+	return !leaves_call && eng_interrupt(&to->t) < 0 ? -ESRCH : 0;
 }
 
 static int64_t check_options(const struct request *q, uint64_t options)
@@ -638,13 +640,15 @@ static int64_t run_request(struct rec_task *t)
 
 	while (row < rows + ARRAY_SIZE(rows) && row->op != a[0])
 		row++;
+	if (row < rows + ARRAY_SIZE(rows) && row->needs == ANY)
+		return row->run(&q);
+	if (!is_tracer(t, q.to))
+		return -ESRCH;
 	if (row == rows + ARRAY_SIZE(rows)) {
 		rec_warn(t->rec, "ptrace request %#x is not there while recording: it fails with EIO", (unsigned)a[0]);
 		return -EIO;
 	}
-	if (row->needs == ANY)
-		return row->run(&q);
-	if (!is_tracer(t, q.to) || (!row->needs && q.to->state != REC_HELD))
+	if (!row->needs && q.to->state != REC_HELD)
 		return -ESRCH;
 	if (q.to->trace->by_request)
 		q.to->trace->tracer = t;

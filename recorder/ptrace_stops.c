@@ -43,6 +43,7 @@ int rec_trace_new(struct rec_task *t, struct rec_task *tracer, bool seized, uint
 	t->trace->seized = seized;
 	t->trace->options = options;
 	t->trace->own_child = child_of(t, tracer);
+	t->trace->stale = t->state == REC_STOPPED && t->t.stop.kind == ENG_STOP_TRAP;
 	t->rec->n_traced++;
 	return 0;
 }
@@ -191,6 +192,12 @@ static int call_changed(struct rec_task *t, const struct user_regs_struct *chang
 	return rc;
 }
 
+/* Replay keeps what a call writes when it is entered. While it was held there others may have changed that. */
+static bool writes_output(struct rec_task *t)
+{
+	return (t->outs.res.row->flags & SYS_F_WRITES) && rec_echo(t, (int)t->outs.call.args[0]);
+}
+
 static int from_entry(struct rec_task *t)
 {
 	struct user_regs_struct *r;
@@ -198,7 +205,7 @@ static int from_entry(struct rec_task *t)
 
 	if (rc < 0)
 		return rc;
-	if (!same_but_result(r, &t->entry)) {
+	if (!same_but_result(r, &t->entry) || writes_output(t)) {
 		bool skipped = (int)r->orig_rax == -1;
 
 		rc = call_changed(t, r);
@@ -334,6 +341,11 @@ static int call_done(struct rec_task *t)
 		tr->then_exit = true;
 		return hold_event(t, TRACE_EVENT, PTRACE_EVENT_VFORK_DONE, tr->message);
 	}
+	if (tr->interrupt) { /* the exit stop was the kernel's answer to it */
+		tr->interrupt = false;
+		if (tr->how != TRACE_SYSCALL)
+			return hold_event(t, TRACE_EVENT, PTRACE_EVENT_STOP, 0);
+	}
 	return show_exit(t);
 }
 
@@ -341,14 +353,16 @@ static int group_stop(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
 
+	tr->interrupt = false;
 	return hold(t, TRACE_GROUP, (uint32_t)t->t.stop.signo | (tr->seized ? PTRACE_EVENT_STOP << 8 : 0));
 }
 
 static int trap_stop(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
-	bool wanted = tr->born || tr->interrupt || (tr->seized && !tr->asked);
+	bool wanted = tr->born || (!tr->stale && (tr->interrupt || (tr->seized && !tr->asked)));
 
+	tr->stale = false;
 	if (!wanted || (t->in_call && !t->again))
 		return 0;
 	if (!tr->born && !rec_trace_at_boundary(t) && !rec_memory_private(t)) {

@@ -227,7 +227,8 @@ void rec_trace_tell(struct rec_task *tracer, pid_t tid, uid_t uid, int status)
 			continue;
 		if (!read_wait(t, &w) || !matches(t, &w, tracer, tid, getpgid(tid)))
 			continue;
-		t->interrupting = true;
+		if (t->state == REC_BLOCKED && eng_state(t->t.tid) == 't')
+			continue; /* on its way out */
 		if (eng_interrupt(&t->t) < 0)
 			log_trace("thread %u is dying", t->num);
 	}
