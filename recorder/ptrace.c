@@ -18,8 +18,7 @@
 
 #include "base/log.h"
 
-#define OPTION_SECCOMP (1u << 7)
-#define OPTIONS_EVENTS 0x7fu
+#define OPTIONS_KNOWN (PTRACE_O_EXITKILL | 0xffu)
 #define ORIG_RAX offsetof(struct user_regs_struct, orig_rax)
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
@@ -348,6 +347,11 @@ static int64_t call_info(const struct request *q)
 		si.entry.nr = r.orig_rax;
 		memcpy(si.entry.args, args, sizeof(args));
 		n += sizeof(si.entry);
+		if (tr->code >> 8 == PTRACE_EVENT_SECCOMP) { /* the same and the filter's word, behind it */
+			si.op = PTRACE_SYSCALL_INFO_SECCOMP;
+			si.seccomp.ret_data = (uint32_t)tr->message;
+			n = offsetof(struct __ptrace_syscall_info, seccomp.ret_data) + sizeof(si.seccomp.ret_data);
+		}
 	} else if (tr->at == TRACE_EXIT && tr->how == TRACE_SYSCALL) {
 		si.op = PTRACE_SYSCALL_INFO_EXIT;
 		si.exit.rval = (int64_t)r.rax;
@@ -436,9 +440,9 @@ static int64_t interrupt(const struct request *q)
 
 static int64_t check_options(const struct request *q, uint64_t options)
 {
-	if (options & OPTION_SECCOMP)
-		rec_warn(q->t->rec, "PTRACE_O_TRACESECCOMP is not there while recording: ptrace fails with EINVAL");
-	return options & ~(uint64_t)(OPTIONS_EVENTS | PTRACE_O_EXITKILL) ? -EINVAL : 0;
+	if (options & PTRACE_O_SUSPEND_SECCOMP)
+		rec_warn(q->t->rec, "PTRACE_O_SUSPEND_SECCOMP is not there while recording: ptrace fails with EINVAL");
+	return options & ~(uint64_t)OPTIONS_KNOWN ? -EINVAL : 0;
 }
 
 static int64_t set_options(const struct request *q)

@@ -182,7 +182,7 @@ static int call_changed(struct rec_task *t, const struct user_regs_struct *chang
 		r.rax = r.orig_rax;
 		t->trace->entry_seen = true;
 	} else {
-		t->trace->entry_seen = false;
+		t->trace->entry_seen = t->trace->filter_seen = false;
 	}
 	r.orig_rax = (unsigned long)-1;
 	eng_regs_set(&t->t, &r);
@@ -328,7 +328,7 @@ static int call_done(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
 
-	tr->entry_seen = tr->regs_changed = false;
+	tr->entry_seen = tr->filter_seen = tr->regs_changed = false;
 	if (tr->was_exec) {
 		tr->then_exit = tr->options & PTRACE_O_TRACEEXEC;
 		if (tr->then_exit)
@@ -437,6 +437,22 @@ int rec_trace_entry(struct rec_task *t)
 		return rc;
 	tr->entry_seen = true;
 	return hold(t, TRACE_ENTRY, SIGTRAP | (tr->options & PTRACE_O_TRACESYSGOOD ? 0x80 : 0));
+}
+
+int rec_trace_seccomp(struct rec_task *t, uint32_t data)
+{
+	struct rec_trace *tr = t->trace;
+	int rc;
+
+	if (tr->detached || !(tr->options & PTRACE_O_TRACESECCOMP))
+		return 0;
+	if (tr->filter_seen)
+		return 2;
+	rc = rec_park(t);
+	if (rc < 0)
+		return rc;
+	tr->entry_seen = tr->filter_seen = true;
+	return hold_event(t, TRACE_ENTRY, PTRACE_EVENT_SECCOMP, data);
 }
 
 void rec_trace_call_effects(struct rec_task *t)

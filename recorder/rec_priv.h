@@ -340,6 +340,8 @@ int rec_trace_before(struct rec_task *t) MUST_CHECK;
 int rec_trace_after(struct rec_task *t) MUST_CHECK;
 /* At the entry of a call: 1 = held. */
 int rec_trace_entry(struct rec_task *t) MUST_CHECK;
+/* A filter says that the tracer is to be asked: 1 = held, 2 = it has been asked, 0 = it does not want to be. */
+int rec_trace_seccomp(struct rec_task *t, uint32_t data) MUST_CHECK;
 /* ptrace(), wait4(), waitid(): 1 = answered. */
 int rec_trace_call(struct rec_task *t) MUST_CHECK;
 /* At the exit of a call: what the tracer changed in it is an effect. */

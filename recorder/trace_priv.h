@@ -48,6 +48,7 @@ struct rec_trace {
 
 	/* what is to come */
 	bool entry_seen;      /* the entry of the call in progress was shown */
+	bool filter_seen;     /* and what a seccomp filter said of it */
 	bool exit_seen;       /* its exit event was shown */
 	bool attach_stop, exec_trap, born; /* a SIGSTOP, SIGTRAP, first stop that only the tracer causes */
 	bool interrupt, late; /* PTRACE_INTERRUPT: a TRAP stop is to come; it came in the middle of a run: to be shown behind the next call */
