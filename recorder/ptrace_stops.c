@@ -332,7 +332,7 @@ static int call_done(struct rec_task *t)
 	if (tr->was_exec) {
 		tr->then_exit = tr->options & PTRACE_O_TRACEEXEC;
 		if (tr->then_exit)
-			return hold_event(t, TRACE_EVENT, PTRACE_EVENT_EXEC, (uint64_t)t->t.tid);
+			return hold_event(t, TRACE_EVENT, PTRACE_EVENT_EXEC, tr->former);
 		if (!tr->seized && syscall(SYS_tgkill, t->t.tgid, t->t.tid, SIGTRAP) == 0)
 			tr->exec_trap = true;
 	}
@@ -396,6 +396,8 @@ static int after(struct rec_task *t)
 	case ENG_STOP_SYSCALL:
 		rc = !t->in_call ? call_done(t) : 0;
 		break;
+	case ENG_STOP_EXEC: /* shown when the new image is logged */
+		return eng_message(&t->t, &tr->former);
 	case ENG_STOP_GROUP:
 		return group_stop(t);
 	case ENG_STOP_TRAP:

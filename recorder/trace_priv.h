@@ -39,6 +39,7 @@ struct rec_trace {
 	bool has_info;
 	siginfo_t info;
 	uint64_t message;
+	unsigned long former; /* id of the thread that called exec */
 	bool loose;           /* in the middle of a run: may be looked at, not changed */
 	int kernel_status;    /* of the stop that the kernel has it in */
 	enum eng_resume next_how;
