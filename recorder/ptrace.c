@@ -672,8 +672,44 @@ int rec_ptrace(struct rec_task *t)
 	return rc < 0 ? rc : 1;
 }
 
+/* Whose memory the call would write, other than its own. */
+static struct rec_task *written_by(struct rec_task *t)
+{
+	const uint64_t *a = t->outs.call.args;
+
+	if (t->outs.call.nr == SYS_process_vm_writev)
+		return rec_task_find(t->rec, (pid_t)a[0]);
+	return t->outs.res.row->flags & SYS_F_FILEMOD && t->outs.res.row->flags & SYS_F_DESC ? rec_fd_memory_owner(t, (int)a[0]) : NULL;
+}
+
+/* Replay could not say when that memory changed. */
+static bool in_its_run(struct rec_task *t, const struct rec_task *target)
+{
+	for (const struct rec_task *o = t->rec->tasks; o; o = o->next)
+		if (o != t && o->t.mm == target->t.mm && o->ran)
+			return true;
+	return false;
+}
+
+static int check_written(struct rec_task *t)
+{
+	struct rec_task *target = written_by(t);
+	int rc;
+
+	if (!target || target->t.mm == t->t.mm || !in_its_run(t, target))
+		return 0;
+	rec_warn(t->rec, "the memory of a process that was stopped in the middle of computation may not be changed: %s fails with EIO",
+		 t->outs.res.row->name);
+	rc = rec_answer(t, -EIO, 0);
+	return rc < 0 ? rc : 1;
+}
+
 int rec_trace_call(struct rec_task *t)
 {
+	int rc = t->rec->n_traced ? check_written(t) : 0;
+
+	if (rc)
+		return rc;
 	if (t->outs.call.nr == SYS_ptrace)
 		return rec_ptrace(t);
 	return t->rec->n_traced || t->wait_without ? rec_wait_enter(t) : 0;

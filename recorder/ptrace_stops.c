@@ -98,6 +98,7 @@ static int hold(struct rec_task *t, enum trace_at at, uint32_t code)
 	tr->kernel_status = t->t.stop.status;
 	tr->resuming = false;
 	tr->loose = !rec_trace_at_boundary(t);
+	t->ran = t->ran && tr->loose;
 	t->state = REC_HELD;
 	rec_trace_tell(tr->tracer, t->t.tid, tr->info.si_uid, (int)(code << 8 | 0x7f));
 	return 1;

@@ -46,7 +46,7 @@ enum fd_class { FD_UNKNOWN, FD_OTHER, FD_REGULAR, FD_PROC_STATUS, FD_PROC_MEM };
 struct fd_info {
 	uint8_t cls;      /* enum fd_class */
 	uint8_t echo;     /* EVENT_F_STDOUT | EVENT_F_STDERR or 0 */
-	uint64_t dev, ino; /* PROC_MEM: ino is the process */
+	uint64_t dev, ino; /* PROC_MEM: process and thread */
 };
 
 /* What is known of a descriptor table; shared by tasks as the kernel shares it. Filled on demand, forgotten when a descriptor may have changed. */
@@ -376,6 +376,8 @@ const struct fd_info *rec_fd(struct rec_task *t, int fd);
 void rec_fd_forget(struct rec_files *f, int fd);
 void rec_fd_forget_all(struct rec_files *f);
 int rec_files_after(struct rec_task *t, int64_t result) MUST_CHECK;
+/* Whose memory fd shows: any thread of it, NULL = it is no /proc/PID/mem, or of nobody here. */
+struct rec_task *rec_fd_memory_owner(struct rec_task *t, int fd);
 /* EVENT_F_STDOUT/STDERR for a call that wrote to fd. */
 uint32_t rec_echo(struct rec_task *t, int fd);
 uint64_t rec_file_position(struct rec_task *t, int fd);
