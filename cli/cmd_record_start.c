@@ -1,5 +1,6 @@
 /* hermit record start: runs a program and records it. After the guest's end: how to replay it, sealing in the background, and an
  * end like the guest's. */
+#include <inttypes.h>
 #include <string.h>
 #include "base/str.h"
 #include "cli/cmd.h"
@@ -20,7 +21,7 @@ static const char *const cpu_profiles[REC_CPU_MAX_ + 1] = {
 
 /* The last thing on stderr. Scripts look for "hermit replay ID", and the printed command works as it stands; so it says --autopilot
  * until there is a debugger to replay into. */
-static void announce(struct store *s, const struct rec_result *res)
+static void announce(struct store *s, const struct rec_result *res, uint64_t chaos)
 {
 	const char *style = term_style(TERM_ERR, TERM_BOLD), *plain = term_style(TERM_ERR, TERM_PLAIN);
 	struct buf dir CLEANUP(buf_done) = { 0 };
@@ -33,12 +34,17 @@ static void announce(struct store *s, const struct rec_result *res)
 	fprintf(stderr, "\n%s%s%s %s, run:\n\n", style, res->truncated ? "RECORDING CUT OFF!" : "RECORDING COMPLETE!", plain,
 		res->truncated ? "To replay up to there" : "To replay");
 	fprintf(stderr, "    hermit replay %s --autopilot%s\n\n", res->id.hex, buf_cstr(&dir));
+	if (chaos)
+		fprintf(stderr, "Chaos seed: %" PRIu64 "\n\n", chaos);
 }
 
 static int check_values(const struct cmd_call *call)
 {
 	const struct record_values *v = call->values;
+	uint64_t ns;
 
+	if (v->timeslice && !record_timeslice(v->timeslice, &ns))
+		return cmd_usage(call->cmd, "'--timeslice' takes milliseconds (0.05 to 10000) or 'off', not '%s'", v->timeslice);
 	if (!v->label)
 		return 0;
 	if (!*v->label || strlen(v->label) > LABEL_MAX)
@@ -65,7 +71,7 @@ static int record(struct record_job *job)
 	if (res.truncated)
 		warn_user("the recording was cut off: %s", res.reason);
 	if (!v->quiet || res.truncated)
-		announce(s, &res);
+		announce(s, &res, job->chaos_seed);
 	if (!v->no_seal)
 		sealer_start(s, &res.id);
 	if (res.status == -1) /* cut off before the guest ended */
@@ -102,6 +108,11 @@ static const struct opt opts[] = {
 	OPT_DATA_DIR(struct record_values, data_dir),
 	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
 	    .help = "Kill the program after that time, keep no recording, exit with 124"),
+	ROW(OPT_STRING, 0, "timeslice", timeslice, .arg = "MS",
+	    .help = "CPU time after which a computing thread gives way to others of its process that could run (20); 'off': never"),
+	ROW(OPT_UINT_IF, 0, "chaos", chaos, .arg = "SEED", .min = 1, .max = RECORD_CHAOS_RANDOM - 1, .preset = RECORD_CHAOS_RANDOM,
+	    .help = "Look for rare failures: unlikely schedules, wake-ups, short reads and interruptions, drawn from SEED (else a random one, "
+		    "printed at the end). The recording is the reproduction: the same seed need not give the same run"),
 	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = RECORD_CHECKSUM_EVERY,
 	    .help = "Record a checksum of the program's memory every K events (1000), for 'replay --check'; slow"),
 	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = cpu_profiles, .preset = REC_CPU_HOST,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include "base/str.h"
 #include "cli/cmd.h"
@@ -12,6 +13,9 @@
 #include "cli/guestenv.h"
 #include "cli/prog.h"
 #include "cli/version.h"
+
+#define TIMESLICE_MIN_MS 0.05
+#define TIMESLICE_MAX_MS 10000
 
 static int build_env(struct record_job *job)
 {
@@ -65,6 +69,10 @@ int record_job_init(struct record_job *job, const struct record_values *v, char 
 	int r;
 
 	*job = (struct record_job){ .v = v, .argv = argv, .fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO } };
+	job->chaos_seed = v->chaos;
+	if (v->chaos == RECORD_CHAOS_RANDOM && getrandom(&job->chaos_seed, sizeof(job->chaos_seed), 0) < 0)
+		return fail_memory();
+	job->chaos_seed = v->chaos == RECORD_CHAOS_RANDOM ? job->chaos_seed % 1000000000 + 1 : job->chaos_seed;
 	r = build_env(job);
 	return r ? r : find_program(job, implied);
 }
@@ -74,6 +82,21 @@ void record_job_done(struct record_job *job)
 	free(job->program);
 	guestenv_free(job->env);
 	*job = (struct record_job){ 0 };
+}
+
+bool record_timeslice(const char *text, uint64_t *ret_ns)
+{
+	char *end;
+	double ms;
+
+	*ret_ns = 0;
+	if (!strcmp(text, "off"))
+		return true;
+	ms = strtod(text, &end);
+	if (end == text || *end || !(ms >= TIMESLICE_MIN_MS && ms <= TIMESLICE_MAX_MS))
+		return false;
+	*ret_ns = (uint64_t)(ms * 1e6);
+	return true;
 }
 
 int record_job_run(const struct record_job *job, struct store *s, struct rec_result *ret, struct errinfo *ei)
@@ -88,6 +111,8 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.timeout_ns = v->timeout_s * 1000000000u,
 		/* strict verification compares memory, so there have to be checksums */
 		.checksum_every = v->checksum || !v->verify_strict ? v->checksum : RECORD_CHECKSUM_EVERY,
+		.chaos = job->chaos_seed != 0,
+		.chaos_seed = job->chaos_seed,
 		.cpu_profile = (enum rec_cpu_profile)v->cpu_profile,
 		.version = version_number(),
 		.stdin_fd = job->fds[0],
@@ -95,6 +120,8 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.stderr_fd = job->fds[2],
 	};
 
+	if (!record_timeslice(v->timeslice ? v->timeslice : RECORD_TIMESLICE, &opt.timeslice_ns))
+		return errinfo_set(ei, -EINVAL, "'%s' is no time slice", v->timeslice);
 	return rec_record(s, &opt, ret, ei);
 }
 

@@ -5,15 +5,20 @@
 #include "cli/opt.h"
 #include "recorder/recorder.h"
 
+#define RECORD_TIMESLICE "20" /* ms, of --timeslice */
+#define RECORD_CHAOS_RANDOM UINT64_MAX /* --chaos without a seed */
 #define RECORD_CHECKSUM_EVERY 1000 /* events, when --checksum names no number */
 
 struct record_values {
-	const char *data_dir, *workdir, *label, *verify_json;
+	const char *data_dir, *workdir, *label, *verify_json, *timeslice;
 	struct opt_list env;
 	int base_env, cpu_profile;
-	uint64_t timeout_s, checksum;
+	uint64_t timeout_s, checksum, chaos;
 	bool verify, verify_strict, strict, no_seal, quiet;
 };
+
+/* Milliseconds with a fraction, or "off" (0), as nanoseconds in *ret. False: neither. */
+bool record_timeslice(const char *text, uint64_t *ret_ns);
 
 /* What is to be recorded, found and checked. */
 struct record_job {
@@ -21,6 +26,7 @@ struct record_job {
 	char *program; /* owned */
 	char **argv;   /* borrowed */
 	char **env;    /* owned */
+	uint64_t chaos_seed; /* 0 = no chaos */
 	int fds[3];    /* the guest's 0, 1, 2 */
 };
 

@@ -22,19 +22,21 @@ void aspace_done(struct aspace *a)
 
 void aspace_clear(struct aspace *a)
 {
+	a->changes++;
 	a->n = 0;
 }
 
 int aspace_copy(const struct aspace *from, struct aspace *ret)
 {
 	struct mapping *m = malloc(MAX(from->n, (size_t)1) * sizeof(*m));
+	uint64_t changes = ret->changes + 1;
 
 	if (!m)
 		return -ENOMEM;
 	if (from->n)
 		memcpy(m, from->m, from->n * sizeof(*m));
 	aspace_done(ret);
-	*ret = (struct aspace){ .m = m, .n = from->n, .cap = MAX(from->n, (size_t)1) };
+	*ret = (struct aspace){ .m = m, .n = from->n, .cap = MAX(from->n, (size_t)1), .changes = changes };
 	return 0;
 }
 
@@ -112,6 +114,7 @@ int aspace_unmap(struct aspace *a, uint64_t start, uint64_t end)
 
 	if (start >= end)
 		return 0;
+	a->changes++;
 	r = split(a, start);
 	if (r >= 0)
 		r = split(a, end);
@@ -130,6 +133,7 @@ int aspace_map(struct aspace *a, const struct mapping *m)
 
 	if (m->start >= m->end)
 		return -EINVAL;
+	a->changes++;
 	r = aspace_unmap(a, m->start, m->end);
 	if (r >= 0)
 		r = reserve(a, 1);
@@ -143,6 +147,7 @@ int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot
 {
 	int r = split(a, start);
 
+	a->changes++;
 	if (r >= 0)
 		r = split(a, end);
 	if (r < 0)
@@ -251,4 +256,17 @@ int maps_read(pid_t tid, maps_fn fn, void *ctx)
 	free(text);
 	fclose(f);
 	return r;
+}
+
+uint64_t aspace_code_key(const struct aspace *a, uint64_t addr)
+{
+	const struct mapping *m = aspace_find(a, addr);
+	uint64_t h;
+
+	if (!m || !m->ino || m->prot & 2)
+		return 0;
+	h = (m->dev * 0x9e3779b97f4a7c15ULL ^ m->ino) * 0xff51afd7ed558ccdULL;
+	h ^= (addr - m->start + m->offset) >> 12;
+	h *= 0x9fb21c651e98df25ULL;
+	return h ? h : 1;
 }

@@ -20,13 +20,14 @@ struct mapping {
 	uint64_t start, end; /* page-aligned */
 	uint32_t prot, flags;
 	uint64_t offset;     /* file or object offset of start */
-	uint64_t dev, ino;   /* file */
+	uint64_t dev, ino;   /* file; in replay: part of the digest of its content */
 	uint64_t object;     /* shared object number, 0 = none */
 };
 
 struct aspace {
 	struct mapping *m; /* owned */
 	size_t n, cap;
+	uint64_t changes;  /* grows with each change: whoever kept it knows whether there was one since */
 };
 
 void aspace_init(struct aspace *a);
@@ -43,6 +44,9 @@ int aspace_remap(struct aspace *a, uint64_t old, uint64_t old_len, uint64_t new_
 const struct mapping *aspace_find(const struct aspace *a, uint64_t addr);
 /* First mapping with end > addr, or NULL: to walk a range. */
 const struct mapping *aspace_next(const struct aspace *a, uint64_t addr);
+
+/* Which page of code is at addr? Equal for the same page of the same file, 0 when it can change (writable, not of a file). */
+uint64_t aspace_code_key(const struct aspace *a, uint64_t addr);
 
 /* One line of /proc/PID/maps. */
 struct maps_line {

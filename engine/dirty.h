@@ -15,9 +15,12 @@ struct eng_dirty;
  * written from now on counts. */
 int eng_dirty_new(struct eng_task *t, struct eng_dirty **ret) MUST_CHECK;
 void eng_dirty_free(struct eng_dirty *d); /* NULL is fine; what was protected stays writable for the guest */
-/* Calls fn for each run of pages written since the last take (or the start) and starts anew. Mappings of the model that came since the last
- * take count as written where they hold pages, and are tracked from now on. Stops at `max` pages in all: 1 = there were more (still starts anew).
- * 0 = these were all. */
+/* A call is about to look at [addr, addr + len) as one mapping: mremap() does, and says EFAULT when there is a border between a tracked mapping and
+ * one that came since. Tracks all of it, so that the kernel makes one mapping of them, as it would have without us. */
+void eng_dirty_cover(struct eng_dirty *d, uint64_t addr, uint64_t len);
+/* Calls fn for each run of pages written since the last take (or the start), by ascending address, and starts anew. Mappings of the model that came
+ * since the last take count as written where they hold pages, and are tracked from now on. fn gets `max` pages in all. 1 = there were more, or a
+ * mapping cannot be tracked (still starts anew), 0 = these were all. fn's first negative result is given back. */
 typedef int (*eng_dirty_fn)(void *ctx, uint64_t addr, uint64_t pages);
 int eng_dirty_take(struct eng_dirty *d, struct eng_task *t, uint64_t max, eng_dirty_fn fn, void *ctx) MUST_CHECK;
 

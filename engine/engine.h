@@ -52,6 +52,8 @@ struct eng_mm {
 	uint64_t brk;        /* end of the heap, 0 = not known yet */
 	uint64_t spare[16];  /* scratch areas of threads that have ended */
 	unsigned n_spare;
+	void *owner;         /* what a policy keeps about it; a copy made by fork has none */
+	void (*owner_free)(void *owner); /* called with it at the end of the address space, unless owner is NULL */
 };
 
 struct eng_task {
@@ -118,11 +120,22 @@ int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
 int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n) MUST_CHECK;
 /* As many bytes as are there. */
 ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
+/* Whole pages at ascending addresses, one behind the other into buf, faster than eng_read(). ret_ok[i] says whether page i could be read. */
+#define ENG_PAGE 4096u
+void eng_read_pages(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf, bool *ret_ok);
+/* The hash of HASH effects: part of the format (docs/FORMAT.md has the definition), the same for ever. Several GB/s. */
+uint64_t eng_hash(const void *p, size_t n);
 /* Hash of all memory in writable mappings of the model (not ours, not the vDSO's; what cannot be read counts as zero). Growing stacks are left out,
  * since how far they have grown is not in the model. */
 int eng_memory_hash(struct eng_task *t, uint64_t *ret) MUST_CHECK;
 /* For the table functions. */
 struct sys_mem eng_sys_mem(struct eng_task *t);
+
+/* --- watchpoints: engine/watch.c --- */
+#define ENG_WATCH_MAX 4
+/* From now on t stops (signal SIGTRAP, si_code TRAP_HWBKPT) behind each instruction that touches one of these n words of 8 bytes. 0 words: none.
+ * An error where machine or kernel do not offer it. */
+int eng_watch(struct eng_task *t, const uint64_t *addr, unsigned n) MUST_CHECK;
 
 /* --- remote system calls --- */
 /* Runs a call in the task through mm->gate; the task must be stopped outside a system call (exit stop, signal stop, first stop). Registers are as before afterwards.

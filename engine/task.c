@@ -85,6 +85,8 @@ void eng_mm_unref(struct eng_mm *mm)
 {
 	if (!mm || --mm->refs > 0)
 		return;
+	if (mm->owner)
+		mm->owner_free(mm->owner);
 	if (mm->mem_fd >= 0)
 		close(mm->mem_fd);
 	aspace_done(&mm->as);
@@ -321,6 +323,84 @@ int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n)
 		done += (size_t)r;
 	}
 	return 0;
+}
+
+/* One process_vm_readv() for as many pages as it takes; returns how many it read from the front on. */
+static size_t read_pages_ahead(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf)
+{
+	struct iovec remote[64], local = { .iov_base = buf };
+	size_t runs = 0;
+	ssize_t got;
+
+	for (size_t i = 0; i < n; i++) {
+		if (runs && addr[i] == (uint64_t)(uintptr_t)remote[runs - 1].iov_base + remote[runs - 1].iov_len) {
+			remote[runs - 1].iov_len += ENG_PAGE;
+		} else {
+			if (runs == ARRAY_SIZE(remote))
+				break;
+			remote[runs++] = (struct iovec){ (void *)(uintptr_t)addr[i], ENG_PAGE };
+		}
+		local.iov_len += ENG_PAGE;
+	}
+	got = process_vm_readv(t->tid, &local, 1, remote, runs, 0);
+	return got > 0 ? (size_t)got / ENG_PAGE : 0;
+}
+
+void eng_read_pages(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf, bool *ret_ok)
+{
+	for (size_t i = 0; i < n;) {
+		size_t got = read_pages_ahead(t, addr + i, n - i, buf + i * ENG_PAGE);
+
+		for (; got; got--)
+			ret_ok[i++] = true;
+		/* It stops at a page that only a debugger may read, or nobody. */
+		if (i < n) {
+			ret_ok[i] = eng_read(t, addr[i], buf + i * ENG_PAGE, ENG_PAGE) >= 0;
+			i++;
+		}
+	}
+}
+
+static uint64_t hash_step(uint64_t h, uint64_t w)
+{
+	h = (h ^ w) * 0x9fb21c651e98df25ULL;
+	return h ^ h >> 29;
+}
+
+/* Four lanes, since a multiplication waits for the one before it in its lane. */
+struct hash_lanes {
+	uint64_t a, b, c, d;
+};
+
+static inline uint64_t word_at(const uint8_t *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+static inline struct hash_lanes hash_block(struct hash_lanes l, const uint8_t *at)
+{
+	return (struct hash_lanes){ hash_step(l.a, word_at(at)), hash_step(l.b, word_at(at + 8)), hash_step(l.c, word_at(at + 16)),
+				    hash_step(l.d, word_at(at + 24)) };
+}
+
+uint64_t eng_hash(const void *p, size_t n)
+{
+	enum { BLOCK = 32 };
+	const uint64_t k = 0x9e3779b97f4a7c15ULL;
+	struct hash_lanes l = { k, 2 * k, 3 * k, 4 * k };
+	const uint8_t *at = p, *end = at + n / BLOCK * BLOCK;
+	uint8_t last[BLOCK] = { 0 };
+
+	for (; at < end; at += BLOCK)
+		l = hash_block(l, at);
+	if (n % BLOCK) {
+		memcpy(last, at, n % BLOCK);
+		l = hash_block(l, last);
+	}
+	return hash_step(hash_step(hash_step(hash_step(n, l.a), l.b), l.c), l.d);
 }
 
 static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)

@@ -242,7 +242,7 @@ int rec_call_entry(struct rec_task *t)
 	if (t->n_stash && t->entered)
 		return rec_answer(t, -EINTR, 0); /* made again, and now there is a signal for it */
 	if (t->n_stash) {
-		rc = rec_signal_before_call(t);
+		rc = t->rec->chaos && rec_chaos_signal_into_call(t) ? rec_signal_into_call(t) : rec_signal_before_call(t);
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
@@ -269,7 +269,9 @@ int rec_call_entry(struct rec_task *t)
 		if (rc)
 			return rc < 0 ? rc : rec_answer(t, result, EVENT_F_REFUSED);
 	}
-	rc = prepare_effects(t);
+	rc = t->rec->chaos ? rec_chaos_call(t) : 0;
+	if (rc >= 0)
+		rc = prepare_effects(t);
 	if (rc >= 0 && t->rec->n_tasks > 1 && (t->outs.res.row->flags & SYS_F_WRITES) && rec_echo(t, (int)t->outs.call.args[0]))
 		rc = rec_settle_writes(t->rec);
 	if (rc < 0)
@@ -361,6 +363,8 @@ static int leave_call(struct rec_task *t, int64_t result)
 	int64_t first = result;
 	int rc = 0;
 
+	if (t->wake_asked)
+		result = rec_chaos_result(t, result);
 	if (h->leave)
 		rc = h->leave(t, &result);
 	else if (t->outs.res.row->cls == SYS_REEXEC && result >= 0)
@@ -420,7 +424,7 @@ int rec_call_exit(struct rec_task *t)
 	if (t->outs.res.row->flags & SYS_F_SCHED)
 		t->rec->give_way = true;
 	if (t->outs.call.nr == SYS_rt_sigreturn) {
-		rc = rec_boundary(t);
+		rc = rec_signal_returned(t);
 		if (rc < 0)
 			return rc;
 	}

@@ -36,7 +36,7 @@
 
 #define PAGE 4096ull
 
-static int change_arg(struct rec_task *t, unsigned i, uint64_t v)
+int rec_change_arg(struct rec_task *t, unsigned i, uint64_t v)
 {
 	struct user_regs_struct *r;
 	int rc = eng_regs(&t->t, &r);
@@ -106,6 +106,13 @@ static int leave_mprotect(struct rec_task *t, int64_t *result)
 	return *result < 0 ? 0 : aspace_protect(&t->t.mm->as, a[0], a[0] + ALIGN_UP(a[1], PAGE), (uint32_t)a[2] & 7);
 }
 
+static int enter_mremap(struct rec_task *t, int64_t *ret_result)
+{
+	(void)ret_result;
+	rec_point_remap(t, t->outs.call.args[0], t->outs.call.args[1]);
+	return 0;
+}
+
 static int leave_mremap(struct rec_task *t, int64_t *result)
 {
 	const uint64_t *a = t->outs.call.args;
@@ -142,7 +149,7 @@ static int leave_brk(struct rec_task *t, int64_t *result)
 static int enter_madvise(struct rec_task *t, int64_t *ret_result)
 {
 	(void)ret_result;
-	return t->outs.call.args[2] == MADV_FREE ? change_arg(t, 2, MADV_DONTNEED) : 0;
+	return t->outs.call.args[2] == MADV_FREE ? rec_change_arg(t, 2, MADV_DONTNEED) : 0;
 }
 
 static int leave_madvise(struct rec_task *t, int64_t *result)
@@ -225,7 +232,7 @@ static int enter_clone(struct rec_task *t, int64_t *ret_result)
 {
 	(void)ret_result;
 	/* An untraced child would escape. */
-	return t->outs.call.args[0] & CLONE_UNTRACED ? change_arg(t, 0, t->outs.call.args[0] & ~(uint64_t)CLONE_UNTRACED) : 0;
+	return t->outs.call.args[0] & CLONE_UNTRACED ? rec_change_arg(t, 0, t->outs.call.args[0] & ~(uint64_t)CLONE_UNTRACED) : 0;
 }
 
 static int enter_clone3(struct rec_task *t, int64_t *ret_result)
@@ -507,7 +514,7 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_pkey_mprotect] = { .leave = leave_mprotect },
 	[SYS_pkey_alloc] = { .leave = leave_reexec },
 	[SYS_pkey_free] = { .leave = leave_reexec },
-	[SYS_mremap] = { .leave = leave_mremap },
+	[SYS_mremap] = { .enter = enter_mremap, .leave = leave_mremap },
 	[SYS_brk] = { .leave = leave_brk },
 	[SYS_madvise] = { .enter = enter_madvise, .leave = leave_madvise },
 	[SYS_shmat] = { .leave = leave_shmat },

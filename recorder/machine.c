@@ -3,6 +3,7 @@
 
 #include <cpuid.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +180,9 @@ int rec_machine_facts(struct rec *rec)
 	m->cpu = cpu_facts(rec);
 	m->syscalls = json_object();
 	m->warnings = json_array();
-	m->options = json_pack("{sI}", "checksum_every", (json_int_t)o->checksum_every);
+	m->options = json_pack("{sI sI}", "checksum_every", (json_int_t)o->checksum_every, "timeslice_ns", (json_int_t)o->timeslice_ns);
+	if (o->chaos && m->options)
+		json_object_set_new(m->options, "chaos_seed", json_sprintf("%" PRIu64, o->chaos_seed));
 	if (!m->argv || !m->envp || !m->cpu || !m->syscalls || !m->warnings || !m->options)
 		return -ENOMEM;
 	return 0;

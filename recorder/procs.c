@@ -328,6 +328,7 @@ static void pass_on_signals(struct rec_task *t)
 int rec_exiting(struct rec_task *t)
 {
 	unsigned long status;
+	bool cut_short; /* killed in the middle of a run */
 	int r = eng_message(&t->t, &status);
 
 	if (r < 0)
@@ -340,11 +341,11 @@ int rec_exiting(struct rec_task *t)
 			return r < 0 ? r : 0;
 	}
 	pass_on_signals(t);
-	t->cut_short |= t->ran;
+	cut_short = t->ran;
 	r = rec_park(t); /* killed inside a call: it got as far as its entry */
 	if (r < 0)
 		return r;
-	if (t->cut_short)
+	if (cut_short)
 		rec_shared_content(t);
 	exit_effects(t);
 	t->state = REC_DYING;

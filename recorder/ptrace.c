@@ -224,9 +224,9 @@ static int64_t poke_user(const struct request *q)
 {
 	int rc;
 
-	if (q->addr >= offsetof(struct user, u_debugreg) && q->data) {
-		rec_warn(q->t->rec, "debug registers cannot be recorded (hardware watchpoints): ptrace fails with ENOSPC");
-		return -ENOSPC;
+	if (q->addr >= offsetof(struct user, u_debugreg) && q->t->rec->chaos) {
+		rec_warn(q->t->rec, "debug registers are used by --chaos: a guest that wants to set a watchpoint gets ENOSPC");
+		return q->data ? -ENOSPC : 0;
 	}
 	rc = may_change(q) ? eng_request(&q->to->t, PTRACE_POKEUSER, q->addr, (void *)q->data) : -EIO;
 	return rc < 0 ? rc : q->addr < sizeof(struct user_regs_struct) ? regs_changed(q) : 0;

@@ -1,8 +1,8 @@
 /* Stops that a guest sees of the guests that it traces: where they come from, and how a held task goes on. See trace_priv.h.
  *
- * Whoever is held stands at a boundary: behind its last event, nothing run since. Replay therefore finds it where its tracer changes it. Only a
- * process whose memory nobody shares may be held in the middle of a run (loose); then it can be looked at, which is nothing but a result of the
- * tracer's calls. */
+ * Whoever is held stands at a boundary: behind its last event, nothing run since. Replay therefore finds it where its tracer changes it. One that
+ * was stopped while it computed gets an asynchronous point there. Where none can be, in the middle of a string instruction, a group-stopped one is
+ * held all the same (loose): it can be looked at, which is nothing but a result of the tracer's calls, and may not be changed. */
 #define LOG_AREA "recorder.ptrace"
 #include "recorder/trace_priv.h"
 
@@ -66,9 +66,19 @@ bool rec_trace_at_boundary(struct rec_task *t)
 {
 	struct user_regs_struct *r;
 
-	if (t->in_call && !t->again)
+	if ((t->in_call && !t->again) || !t->ran)
 		return true;
-	return eng_regs(&t->t, &r) >= 0 && rec_same_place(t, r);
+	return eng_regs(&t->t, &r) >= 0 && rec_same_place(t, r, t->t.stop.kind == ENG_STOP_SIGNAL ? t->t.stop.signo : 0);
+}
+
+/* Makes the place where it stands one that the log tells: 1, or 0 where that cannot be. */
+static int settle(struct rec_task *t)
+{
+	if (rec_trace_at_boundary(t)) {
+		t->ran = false; /* resumed, but stopped before any instruction */
+		return 1;
+	}
+	return rec_async_here(t, EVENT_POINT_STOP);
 }
 
 static uid_t uid_of(struct rec_task *t)
@@ -97,8 +107,7 @@ static int hold(struct rec_task *t, enum trace_at at, uint32_t code)
 	tr->next_how = t->next_how;
 	tr->kernel_status = t->t.stop.status;
 	tr->resuming = false;
-	tr->loose = !rec_trace_at_boundary(t);
-	t->ran = t->ran && tr->loose;
+	tr->loose = t->ran;
 	t->state = REC_HELD;
 	rec_trace_tell(tr->tracer, t->t.tid, tr->info.si_uid, (int)(code << 8 | 0x7f));
 	return 1;
@@ -299,6 +308,17 @@ static int carry_on(struct rec_task *t)
 	}
 }
 
+/* What came while it was held comes before its next instruction. */
+static int note_due(struct rec_task *t)
+{
+	struct eng_sigsets sets;
+	int rc = eng_sigsets(&t->t, &sets);
+
+	if (rc >= 0)
+		t->due = sets.pending & ~sets.blocked;
+	return rc;
+}
+
 int rec_trace_before(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
@@ -317,9 +337,11 @@ int rec_trace_before(struct rec_task *t)
 	if (rc < 0 || ends)
 		return rc < 0 ? rc : 1;
 	run_on(t);
+	if (t->state == REC_READY && t->inside && !t->ran)
+		rc = note_due(t);
 	if (tr->detached && t->state != REC_HELD)
 		rec_trace_free(t);
-	return 1;
+	return rc < 0 ? rc : 1;
 }
 
 /* --- stops --- */
@@ -353,7 +375,10 @@ static int call_done(struct rec_task *t)
 static int group_stop(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
+	int rc = settle(t);
 
+	if (rc < 0)
+		return rc;
 	tr->interrupt = false;
 	return hold(t, TRACE_GROUP, (uint32_t)t->t.stop.signo | (tr->seized ? PTRACE_EVENT_STOP << 8 : 0));
 }
@@ -361,14 +386,17 @@ static int group_stop(struct rec_task *t)
 static int trap_stop(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
+	int rc = 0;
 	bool wanted = tr->born || (!tr->stale && (tr->interrupt || (tr->seized && !tr->asked)));
 
 	tr->stale = false;
 	if (!wanted || (t->in_call && !t->again))
 		return 0;
-	if (!tr->born && !rec_trace_at_boundary(t) && !rec_memory_private(t)) {
-		tr->late = true;
-		return 0;
+	rc = settle(t);
+	if (rc <= 0) {
+		tr->late = rc == 0; /* a call is what it does next */
+		tr->interrupt = false;
+		return rc;
 	}
 	if (tr->born && !tr->seized) {
 		tr->born = false;
@@ -410,10 +438,7 @@ static int after(struct rec_task *t)
 	default:
 		break;
 	}
-	if (rc || !tr->late || t->t.stop.kind != ENG_STOP_SYSCALL || t->in_call)
-		return rc;
-	tr->late = false;
-	return hold_event(t, TRACE_EVENT, PTRACE_EVENT_STOP, 0);
+	return rc;
 }
 
 int rec_trace_after(struct rec_task *t)
@@ -433,11 +458,19 @@ int rec_trace_entry(struct rec_task *t)
 	struct rec_trace *tr = t->trace;
 	int rc;
 
+	if (tr->late) { /* if it sleeps, it shall not for long: call_done() */
+		tr->late = false;
+		tr->interrupt = true;
+		rc = eng_interrupt(&t->t);
+		if (rc < 0)
+			return rc;
+	}
 	if (tr->how != TRACE_SYSCALL || tr->entry_seen || tr->detached)
 		return 0;
 	rc = rec_park(t);
 	if (rc < 0)
 		return rc;
+	t->ran = false; /* logged when it was entered before */
 	tr->entry_seen = true;
 	return hold(t, TRACE_ENTRY, SIGTRAP | (tr->options & PTRACE_O_TRACESYSGOOD ? 0x80 : 0));
 }
@@ -454,13 +487,15 @@ int rec_trace_seccomp(struct rec_task *t, uint32_t data)
 	rc = rec_park(t);
 	if (rc < 0)
 		return rc;
+	t->ran = false; /* logged when it was entered before */
 	tr->entry_seen = tr->filter_seen = true;
 	return hold_event(t, TRACE_ENTRY, PTRACE_EVENT_SECCOMP, data);
 }
 
 void rec_trace_call_effects(struct rec_task *t)
 {
-	if (!t->trace->regs_changed)
+	/* A stepped call leaves the trap flag in r11. */
+	if (!t->trace->regs_changed && t->trace->how != TRACE_STEP)
 		return;
 	t->trace->regs_changed = false;
 	fx_registers(&t->rec->fx, &t->t);
@@ -502,8 +537,8 @@ static int log_place(struct rec_task *t, struct event *ev)
 	if (rc < 0)
 		return rc;
 	ev->rip = r->rip;
-	t->entry = *r;
-	return rec_log(t->rec, ev);
+	rc = rec_signal_returned(t); /* a place inside of computation */
+	return rc < 0 ? rc : rec_log(t->rec, ev);
 }
 
 static int stepped(struct rec_task *t, const siginfo_t *si)
@@ -555,6 +590,7 @@ int rec_trace_signal(struct rec_task *t, const siginfo_t *si, uint32_t place)
 {
 	struct rec_trace *tr = t->trace;
 	bool trap = si->si_signo == SIGTRAP && tr->how == TRACE_STEP;
+	int rc;
 
 	if (tr->detached)
 		return 0;
@@ -564,17 +600,20 @@ int rec_trace_signal(struct rec_task *t, const siginfo_t *si, uint32_t place)
 	}
 	if (trap && si->si_code == TRAP_TRACE)
 		return stepped(t, si);
-	if (trap && si->si_code == TRAP_BRKPT && t->next_how == ENG_STEP && rec_trace_at_boundary(t)) {
+	if (trap && si->si_code == TRAP_BRKPT && t->next_how == ENG_STEP) {
 		rec_ready(t, ENG_STEP, 0); /* the end of a call that we answered: nothing has run */
 		return 1;
 	}
-	if (!place && rec_signal_is_fault(si))
+	if (!place && rec_signal_is_fault(si) && si->si_code != TRAP_HWBKPT)
 		return fault(t, si);
 	if (place == EVENT_F_AT_CALL)
 		return put_off_call(t, si);
-	if (place || rec_trace_at_boundary(t) || rec_memory_private(t))
+	rc = settle(t);
+	if (rc > 0)
 		return hold_signal(t, si);
-	return rec_signal_put_aside(t, si) < 0 ? -ENOMEM : 1;
+	if (rc == 0)
+		rc = rec_signal_put_aside(t, si);
+	return rc < 0 ? rc : 1;
 }
 
 /* --- birth and end --- */

@@ -8,6 +8,8 @@
 #include "recorder/recorder.h"
 
 struct rec;
+struct rec_chaos;
+struct code_cache;
 
 /* --- effects of the event being built (fx.c) --- */
 
@@ -103,7 +105,13 @@ struct rec_task {
 	bool ran; /* has run user code since its last event was logged */
 	uint64_t asleep_since; /* found asleep in a call that should not, 0 = not */
 	bool interrupting; /* a TRAP stop that we asked for is to come */
-	bool cut_short; /* killed in the middle of such a run */
+	uint32_t priority; /* chaos: who runs first; the higher one */
+	bool watching;     /* chaos: watchpoints are set */
+	uint32_t wake_asked; /* chaos: how many waiters it wanted to wake, 0 = as it said */
+	unsigned spins; /* points in a row at which it seemed to wait for somebody else in a loop */
+	bool want_point; /* that stop shall become an asynchronous point */
+	bool inside; /* its last event's place lies inside of computation: the registers there do not tell whether it has run since */
+	uint64_t due; /* signals (bit signo-1) that were pending there: they come before the next instruction */
 
 	/* the call it is in */
 	bool in_call, entered; /* entered: SYSCALL_ENTER or BIRTH is logged */
@@ -169,6 +177,11 @@ struct rec {
 	int cpu;
 	cpu_set_t affinity; /* before pinning */
 	uint64_t start_mono, slice_start, last_flush, deadline;
+	uint64_t slice_ns;  /* length of the current task's slice, CPU time */
+	uint64_t tick_ns;   /* period of our timer */
+	uint64_t slice_cpu; /* CPU time of the current task's process when its slice began */
+	struct code_cache *code;
+	struct rec_chaos *chaos; /* NULL = off */
 	uint64_t next_checksum;
 	bool give_way;      /* the current task yielded */
 	/* Stops of children seen before their parent's birth event. */
@@ -230,6 +243,42 @@ int rec_sched(struct rec *rec, struct rec_task **ret) MUST_CHECK;
 /* Logs the writes of others that have ended by now: before a write to stdout, so that output is logged in the order in which it was written. */
 int rec_settle_writes(struct rec *rec) MUST_CHECK;
 
+/* CPU time that t's process has used since t's slice began, ns. */
+uint64_t rec_slice_used(const struct rec_task *t);
+
+/* --- async.c --- */
+/* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
+ * Sets t's state: ready, or with a stop to be handled. */
+int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
+/* Right here, wherever that is: 1. 0: at this instruction there can be none. */
+int rec_async_here(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
+/* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
+int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
+
+/* --- chaos.c: only with rec->chaos --- */
+int rec_chaos_new(struct rec *rec) MUST_CHECK;
+void rec_chaos_free(struct rec_chaos *c); /* NULL is fine */
+/* Who runs next, NULL when nobody can. */
+struct rec_task *rec_chaos_pick(struct rec *rec);
+/* Length of a slice, ns of CPU time. */
+uint64_t rec_chaos_slice(struct rec *rec);
+void rec_chaos_slice_ended(struct rec_task *t);
+void rec_chaos_priority(struct rec_task *t); /* draws one */
+/* Instructions to go on before landing, so that all of them come to be landing places. */
+unsigned rec_chaos_nudge(struct rec *rec);
+/* t is about to run behind its last event: watches words. Or it runs a few instructions only: 1, and its state tells (rec_async_steps()). */
+int rec_chaos_before_run(struct rec_task *t) MUST_CHECK;
+void rec_chaos_after_event(struct rec *rec);
+/* It touched a watched word. */
+int rec_chaos_touched(struct rec_task *t) MUST_CHECK;
+/* A signal that has come waits for the next call, or tick. */
+bool rec_chaos_defers_signal(struct rec_task *t);
+/* At a call's entry: a waiting signal interrupts the call instead of coming before it. */
+bool rec_chaos_signal_into_call(struct rec_task *t);
+/* At entry: may change arguments, for a short read and the like; and what the guest gets as its result. */
+int rec_chaos_call(struct rec_task *t) MUST_CHECK;
+int64_t rec_chaos_result(struct rec_task *t, int64_t result);
+
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
 int rec_call_exit(struct rec_task *t) MUST_CHECK;
@@ -243,6 +292,8 @@ struct rec_handler {
 	int (*leave)(struct rec_task *t, int64_t *result);
 };
 const struct rec_handler *rec_handler(uint32_t nr); /* never NULL */
+/* At entry: the kernel gets another value for argument i (0 or 2); the guest's register is restored at exit. */
+int rec_change_arg(struct rec_task *t, unsigned i, uint64_t v) MUST_CHECK;
 /* Answers the call in progress without running it and logs it. */
 int rec_answer(struct rec_task *t, int64_t result, uint32_t flags) MUST_CHECK;
 
@@ -255,18 +306,20 @@ int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
 bool rec_signal_is_fault(const siginfo_t *si);
 /* Starts the event of a signal. */
 void rec_signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags);
-/* r is where t was at its last event. */
-bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r);
+/* r is where t was at its last event, and it has run nothing since when a signal comes there (0: any stop). */
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo);
 /* At a SECCOMP stop: a waiting signal that may be taken now? Then the call is put off: 1. */
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
+/* The same, but the call starts, and the signal interrupts it if it sleeps. */
+int rec_signal_into_call(struct rec_task *t) MUST_CHECK;
 /* At an exit stop: sends one waiting signal through the kernel. */
 int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
 /* 1: the call that ended with EINTR did so only because we trace: what is pending are signals that the guest ignores. */
 int rec_interrupted_by_nothing(struct rec_task *t) MUST_CHECK;
 /* At a SECCOMP stop: the call does not happen, this signal comes instead. */
 int rec_signal_for_call(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
-/* Declares the present registers a boundary: a signal that comes before the next instruction is taken AFTER the last event. */
-int rec_boundary(struct rec_task *t) MUST_CHECK;
+/* rt_sigreturn has brought back registers: a signal that was held back until then comes before the next instruction, AFTER the event. */
+int rec_signal_returned(struct rec_task *t) MUST_CHECK;
 /* The restart of an interrupted call, seen at its next entry. */
 int rec_restart_seen(struct rec_task *t) MUST_CHECK;
 
@@ -320,6 +373,14 @@ void rec_snapshot_free(struct rec_task *t);
 /* --- views.c --- */
 /* m, a private mapping of owner, shows a file of which [off, off+len) has changed. path opens the file here. */
 void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
+
+/* --- points.c --- */
+/* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
+ * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one.
+ * Bytes that the recorder has put into the guest's code must be gone. May run calls in t, its registers stay. */
+int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
+/* mremap() is about to look at that range as one mapping. */
+void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len);
 
 /* --- mapped.c --- */
 /* The same of a file that is not open. */

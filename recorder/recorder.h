@@ -14,6 +14,9 @@ struct rec_options {
 	const char *label;         /* NULL = none */
 	uint64_t timeout_ns;       /* 0 = none: then the tree is killed, result ERR_TIMEOUT, nothing is committed */
 	uint64_t checksum_every;   /* 0 = off: else memory checksums every K events */
+	uint64_t timeslice_ns;     /* CPU time after which a computing thread gives way to others that could run; 0 = never */
+	bool chaos;                /* unlikely schedules, wake-ups and results, drawn from */
+	uint64_t chaos_seed;
 	enum rec_cpu_profile cpu_profile;
 	const char *version;       /* hermit's version for the manifest */
 	int stdin_fd, stdout_fd, stderr_fd; /* the guest's 0, 1, 2: usually 0, 1, 2 */

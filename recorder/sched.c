@@ -1,8 +1,8 @@
 /* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it gives way.
  *
  * Nobody else gets the CPU between a task's run in user mode and the event that ends that run (t->ran): replay runs it right before that event.
- * Except where nobody could see the difference: a process whose memory is all its own may be interrupted in its run, so that the others go on
- * (preempt()).
+ * A task that computes for longer than a slice is interrupted, and the place where it stands becomes such an event (recorder/async.c). A process
+ * whose memory is all its own is interrupted without one: nobody could see the difference.
  *
  * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has stopped: guests must not be
  * touched while one of them runs. */
@@ -11,11 +11,15 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 
 #include "base/log.h"
 
 #define SLICE_NS 10000000ull
 #define PATIENCE_NS 2000000000ull
+#define SPIN_SLICE_NS 200000
+#define TICK_MIN_US 20u
 
 static bool runnable(const struct rec_task *t)
 {
@@ -199,13 +203,87 @@ static bool may_let_go(struct rec_task *t)
 }
 
 /* The stop arrives like any other. */
-static int preempt(struct rec *rec, struct rec_task *t)
+static int interrupt(struct rec_task *t, bool want_point)
 {
+	t->want_point |= want_point;
 	if (t->interrupting)
 		return 0;
 	log_trace("thread %u computes: interrupted", t->num);
-	t->interrupting = rec->give_way = true;
+	t->interrupting = true;
 	return eng_interrupt(&t->t);
+}
+
+/* CPU time of a process of ours: the clock of clock_getcpuclockid(3). Half a microsecond. */
+static uint64_t process_cpu(pid_t pid)
+{
+	struct timespec ts;
+
+	if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | 2), &ts) < 0)
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t rec_slice_used(const struct rec_task *t)
+{
+	uint64_t now = process_cpu(t->t.tgid), then = t->rec->slice_cpu;
+
+	return now > then ? now - then : 0;
+}
+
+/* Makes the next tick come after ns, when that is sooner than it would by itself. */
+static void arm(struct rec *rec, uint64_t ns)
+{
+	struct itimerval it = { .it_interval.tv_usec = (suseconds_t)(rec->tick_ns / 1000) };
+
+	if (ns >= rec->tick_ns)
+		return;
+	it.it_value.tv_usec = (suseconds_t)MAX(ns / 1000, (uint64_t)TICK_MIN_US);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+/* One that spins for another gets a smaller part each time. */
+static uint64_t slice_of(const struct rec_task *t)
+{
+	uint64_t full = t->rec->opt->timeslice_ns, part = full >> 2 * MIN(t->spins, 4u);
+
+	if (t->rec->chaos)
+		return rec_chaos_slice(t->rec);
+	return t->spins ? MIN(full, MAX(part, (uint64_t)SPIN_SLICE_NS)) : full;
+}
+
+static void begin_slice(struct rec *rec, const struct rec_task *t)
+{
+	rec->slice_start = rec->now;
+	rec->slice_cpu = process_cpu(t->t.tgid);
+	rec->slice_ns = slice_of(t);
+	if (rec->slice_ns)
+		arm(rec, rec->slice_ns);
+}
+
+/* t computes while others wait, or a signal waits for it. */
+static int preempt(struct rec *rec, struct rec_task *t)
+{
+	uint64_t slice = rec->slice_ns, used;
+
+	if (t->n_stash)
+		return interrupt(t, true);
+	if (!others_runnable(rec, t))
+		return 0;
+	if (rec_memory_private(t)) {
+		rec->give_way = true;
+		return interrupt(t, false);
+	}
+	if (!slice)
+		return 0;
+	used = rec_slice_used(t);
+	if (used + slice / 4 < slice) { /* a tick that comes a little early counts */
+		arm(rec, slice - used);
+		return 0;
+	}
+	rec->give_way = true;
+	if (rec->chaos)
+		rec_chaos_slice_ended(t);
+	return interrupt(t, true);
 }
 
 /* The running task was interrupted by our tick: is it asleep in a call that we thought would not block? */
@@ -221,7 +299,7 @@ static int check_unexpected_sleep(struct rec *rec, struct rec_task *t)
 		if ((state == 'S' || state == 'D') && may_let_go(t))
 			return block(t);
 	}
-	if (!t->in_call && others_runnable(rec, t) && rec_memory_private(t))
+	if (!t->in_call)
 		r = preempt(rec, t);
 	return r < 0 ? r : ERR_INTERRUPTED;
 }
@@ -273,6 +351,8 @@ static struct rec_task *pick(struct rec *rec)
 {
 	struct rec_task *from = rec->cur ? rec->cur->next : rec->tasks;
 
+	if (rec->chaos)
+		return rec_chaos_pick(rec);
 	for (struct rec_task *t = from; t; t = t->next)
 		if (runnable(t))
 			return t;
@@ -284,7 +364,9 @@ static struct rec_task *pick(struct rec *rec)
 
 static bool stays(struct rec *rec, const struct rec_task *t, uint64_t now)
 {
-	if (!rec->give_way && now - rec->slice_start < SLICE_NS)
+	uint64_t slice = rec->slice_ns ? MIN(rec->slice_ns, SLICE_NS) : SLICE_NS;
+
+	if (!rec->give_way && now - rec->slice_start < slice)
 		return true;
 	return t->ran && !rec_memory_private(t);
 }
@@ -305,7 +387,8 @@ static struct rec_task *choose(struct rec *rec, uint64_t now)
 		log_trace("switch to thread %u", t->num);
 		rec->cur = t;
 	}
-	rec->slice_start = now;
+	if (t)
+		begin_slice(rec, t);
 	return t;
 }
 
@@ -339,6 +422,11 @@ static int step(struct rec *rec, struct rec_task **ret)
 		if (t->state == REC_STOPPED) {
 			*ret = t;
 			return 1;
+		}
+		if (rec->chaos && t->next_how == ENG_RUN) {
+			r = rec_chaos_before_run(t);
+			if (r)
+				goto out;
 		}
 		r = start(t);
 		if (r < 0 || t->state != REC_RUNNING)

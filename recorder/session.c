@@ -19,8 +19,9 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "engine/code.h"
 
-#define TICK_US 20000
+#define TICK_NS 20000000ull
 #define TELL_NS 2000000000ull
 #define FLUSH_NS 20000000ull
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
@@ -43,7 +44,9 @@ static void on_signal(int signo, siginfo_t *si, void *ctx)
 void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind)
 {
 	t->rec->now = os_mono_ns();
-	t->ran = false;
+	t->ran = t->inside = false;
+	t->due = 0;
+	t->spins = kind == EVENT_ASYNC_POINT ? t->spins : 0;
 	*ev = (struct event){
 		.kind = kind,
 		.thread = t->num,
@@ -144,6 +147,8 @@ struct rec_task *rec_task_new(struct rec *rec, pid_t tid, pid_t tgid, struct eng
 	rec->tasks = t;
 	rec->n_tasks++;
 	rec->manifest.threads++;
+	if (rec->chaos)
+		rec_chaos_priority(t);
 	return t;
 }
 
@@ -190,6 +195,18 @@ void rec_ready(struct rec_task *t, enum eng_resume how, int signo)
 
 /* --- stops --- */
 
+/* A new task, the end of a group-stop, or what preempt() asked for. */
+static int trap_stop(struct rec_task *t)
+{
+	bool point = t->want_point && t->ran && !t->in_call;
+
+	t->interrupting = t->want_point = false;
+	if (point)
+		return rec_async_point(t, t->n_stash ? EVENT_POINT_SIGNAL : EVENT_POINT_SLICE);
+	rec_ready(t, t->in_call && !t->again ? ENG_TO_EXIT : ENG_RUN, 0);
+	return 0;
+}
+
 static int handle_stop(struct rec_task *t)
 {
 	switch (t->t.stop.kind) {
@@ -210,10 +227,8 @@ static int handle_stop(struct rec_task *t)
 		return rec_exiting(t);
 	case ENG_STOP_GONE:
 		return rec_gone(t);
-	default: /* TRAP: a new task, the end of a group-stop, or asked for by preempt() */
-		t->interrupting = false;
-		rec_ready(t, t->in_call && !t->again ? ENG_TO_EXIT : ENG_RUN, 0);
-		return 0;
+	default:
+		return trap_stop(t);
 	}
 }
 
@@ -332,10 +347,11 @@ struct saved_signals {
 
 static const int taken_signals[] = { SIGALRM, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-static void signals_take(struct saved_signals *s)
+static void signals_take(const struct rec *rec, struct saved_signals *s)
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
-	const struct itimerval it = { .it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US };
+	const suseconds_t us = (suseconds_t)(rec->tick_ns / 1000);
+	const struct itimerval it = { .it_interval.tv_usec = us, .it_value.tv_usec = us };
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -378,6 +394,8 @@ static int main_loop(struct rec *rec)
 		}
 		if (r > 0)
 			r = rec_handle_stop(t);
+		if (rec->chaos)
+			rec_chaos_after_event(rec);
 		if (r == ERR_GUEST_GONE) {
 			/* Killed under our hands: its end is at hand, or will be reported. */
 			bool told = t->t.stop.kind == ENG_STOP_EXITING || t->t.stop.kind == ENG_STOP_GONE;
@@ -497,12 +515,16 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
 	rec->now = rec->start_mono = os_mono_ns();
 	rec->last_flush = rec->start_mono;
+	rec->tick_ns = opt->timeslice_ns ? MIN(opt->timeslice_ns, TICK_NS) : TICK_NS;
 	if (opt->timeout_ns)
 		rec->deadline = rec->start_mono + opt->timeout_ns;
 	rec->cpu = eng_pin(-1, &rec->affinity, sizeof(rec->affinity));
 	if (rec->cpu < 0)
 		return errinfo_set_r(ei, rec->cpu, "pin the recorder to a CPU");
 	stat_stdio(rec);
+	if (opt->chaos && rec_chaos_new(rec) < 0)
+		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
+	rec->code = code_cache_new(); /* without it points only cost more */
 	r = rec_machine_facts(rec);
 	return r < 0 ? errinfo_set_r(ei, r, "describe this machine") : 0;
 }
@@ -525,6 +547,8 @@ static void rec_done(struct rec *rec)
 		rec->zombies = z->next;
 		free(z);
 	}
+	code_cache_free(rec->code);
+	rec_chaos_free(rec->chaos);
 	store_writer_free(rec->writer);
 	manifest_done(&rec->manifest);
 	fx_done(&rec->fx);
@@ -612,7 +636,7 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 		return r;
 	}
 	got_signal = 0;
-	signals_take(&signals);
+	signals_take(&rec, &signals);
 	if (rec.cpuid_faulting)
 		eng_traps_prefetch(&rec.traps);
 	eng_traps_join(&rec.traps, rec.cpuid_faulting);

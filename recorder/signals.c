@@ -4,8 +4,9 @@
  * handler is delivered at a boundary, a place that replay can find:
  *     AFTER    right after the thread's previous event, nothing run since
  *     AT_CALL  at the entry of its next system call, which is put off
- * One that arrives in the middle of computation waits in t->stash for the next boundary (docs: places inside computation come with async points).
- * Ignored signals and fatal ones pass at once: nobody can see where. */
+ * One that arrives in the middle of computation waits in t->stash until the place, or one a few instructions on, has been made an event
+ * (recorder/async.c); then it comes AFTER that. So do those that end the process, so that replay ends where it was, and those that stop it.
+ * Ignored signals pass at once: nobody can see where. */
 #define LOG_AREA "recorder.signals"
 #include "recorder/rec_priv.h"
 
@@ -86,6 +87,7 @@ static int trapped_instruction(struct rec_task *t)
 		return rc;
 	eng_regs_changed(&t->t);
 	t->entry = *r; /* a boundary */
+	t->inside = true;
 	rec_ready(t, ENG_RUN, 0);
 	return 1;
 }
@@ -161,25 +163,35 @@ static int enter_handler(struct rec_task *t, const siginfo_t *si, uint32_t flags
 	return log_handler(t, si, flags, before.rip, hash, before.rsp);
 }
 
-int rec_boundary(struct rec_task *t)
+int rec_signal_returned(struct rec_task *t)
 {
 	struct user_regs_struct *r;
+	struct eng_sigsets sets;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc >= 0)
-		t->entry = *r;
-	return rc;
+		rc = eng_sigsets(&t->t, &sets);
+	if (rc < 0)
+		return rc;
+	t->entry = *r;
+	t->inside = true;
+	t->due = sets.pending & ~sets.blocked;
+	return 0;
 }
 
-bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r)
+/* Has it run no instruction since its last event? */
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo)
 {
 	const struct user_regs_struct *e = &t->entry;
 
+	if (t->inside && (!signo || !(t->due & BIT(signo))))
+		return false;
 	return r->rip == e->rip && r->rsp == e->rsp && r->rbx == e->rbx && r->rbp == e->rbp && r->r12 == e->r12 && r->r13 == e->r13 &&
 	       r->r14 == e->r14 && r->r15 == e->r15 && r->rdi == e->rdi && r->rsi == e->rsi && r->rdx == e->rdx && r->r8 == e->r8 &&
 	       r->r9 == e->r9 && r->r10 == e->r10;
 }
 
+/* It arrived inside of computation: it waits for the place that is made an event now, or for the event that comes first. */
 int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 {
 	bool queued = si->si_signo >= 32;
@@ -192,8 +204,25 @@ int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 	else
 		rec_warn(t->rec, "more than %d signals waited for one thread: some were lost", STASH_MAX);
 out:
-	rec_ready(t, ENG_RUN, 0);
-	return 0;
+	if (t->rec->chaos && rec_chaos_defers_signal(t)) {
+		rec_ready(t, ENG_RUN, 0);
+		return 0;
+	}
+	return rec_async_point(t, EVENT_POINT_SIGNAL);
+}
+
+static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
+{
+	struct event ev;
+	struct user_regs_struct *r;
+
+	if (eng_regs(&t->t, &r) < 0)
+		return ERR_GUEST_GONE;
+	rec_signal_event(t, &ev, si, flags | EVENT_F_FATAL);
+	if (!(flags & EVENT_F_ASYNC))
+		ev.regs_hash = eng_regs_hash(r);
+	rec_ready(t, ENG_RUN, si->si_signo);
+	return rec_log(t->rec, &ev);
 }
 
 static int deliver_async(struct rec_task *t, const siginfo_t *si, uint64_t caught, uint32_t place)
@@ -206,34 +235,21 @@ static int deliver_async(struct rec_task *t, const siginfo_t *si, uint64_t caugh
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!place && rec_same_place(t, r))
+		if (!place && rec_same_place(t, r, si->si_signo))
 			place = EVENT_F_AFTER;
 		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : rec_signal_put_aside(t, si);
 	}
-	if (default_stops & bit && !place) {
+	if (!place && !(default_stops & bit && t->in_call)) {
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!rec_same_place(t, r))
+		if (!rec_same_place(t, r, si->si_signo))
 			return rec_signal_put_aside(t, si);
 	}
+	if (!(default_stops & bit))
+		return log_fatal(t, si, EVENT_F_ASYNC | place);
 	rec_ready(t, ENG_RUN, si->si_signo);
 	return 0;
-}
-
-static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
-{
-	struct event ev;
-	struct user_regs_struct *r;
-
-	if (eng_regs(&t->t, &r) < 0)
-		return ERR_GUEST_GONE;
-	t->cut_short = t->ran && (flags & EVENT_F_ASYNC);
-	rec_signal_event(t, &ev, si, flags | EVENT_F_FATAL);
-	if (!(flags & EVENT_F_ASYNC))
-		ev.regs_hash = eng_regs_hash(r);
-	rec_ready(t, ENG_RUN, si->si_signo);
-	return rec_log(t->rec, &ev);
 }
 
 /* Signals that the program never notices: without a tracer they are dropped when they are sent. */
@@ -271,8 +287,6 @@ int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place)
 		rec_ready(t, ENG_RUN, si->si_signo);
 		return 0;
 	}
-	if (!(sets.caught & bit) && !(default_stops & bit))
-		return log_fatal(t, si, EVENT_F_ASYNC);
 	return deliver_async(t, si, sets.caught, place);
 }
 
@@ -289,6 +303,8 @@ int rec_signal_stop(struct rec_task *t)
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
+	if (t->watching && si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT)
+		return rec_chaos_touched(t);
 	if (t->redelivering && si.si_signo == t->redeliver.si_signo) {
 		si = t->redeliver;
 		place = t->redeliver_place;
@@ -346,6 +362,13 @@ int rec_signal_before_call(struct rec_task *t)
 	t->in_call = false;
 	rec_ready(t, ENG_RUN, 0);
 	return 1;
+}
+
+int rec_signal_into_call(struct rec_task *t)
+{
+	int rc = resend(t, 0);
+
+	return rc < 0 ? rc : 0;
 }
 
 /* The kernel forces such a signal through: a mask does not hold it back. */

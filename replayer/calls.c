@@ -37,8 +37,7 @@ static bool call_pending(struct rep_task *t)
 	return t->place == REP_ENTRY && (eng_regs(&t->t, &r) < 0 || r->orig_rax != UINT64_MAX);
 }
 
-/* Runs in user mode to the next thing the program does. */
-static int run(struct rep_task *t, struct eng_stop *ret)
+int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed)
 {
 	if (call_pending(t))
 		return ERR_CORRUPT;
@@ -47,7 +46,7 @@ static int run(struct rep_task *t, struct eng_stop *ret)
 
 		while (r >= 0) {
 			r = eng_wait_task(&t->t, ret);
-			if (r != ERR_INTERRUPTED)
+			if (r != ERR_INTERRUPTED || alarmed)
 				break;
 			r = 0;
 		}
@@ -83,23 +82,33 @@ static void describe_call(struct rep_task *t, const struct sys_call *c, struct b
 	sysprint_call(out, c, false, 0, &mem, &mem, NULL);
 }
 
-static int wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei)
+void rep_describe_stop(struct rep_task *t, const struct eng_stop *st, struct buf *out)
 {
-	CLEANUP(buf_done) struct buf got;
-	char name[24];
 	struct user_regs_struct *r;
 	struct sys_call c;
+	char name[24];
 
-	buf_init(&got);
-	if (eng_regs(&t->t, &r) < 0)
-		return ERR_GUEST_GONE;
+	if (eng_regs(&t->t, &r) < 0) {
+		buf_printf(out, "got the end of the thread");
+		return;
+	}
+	buf_printf(out, "got ");
 	if (st->kind == ENG_STOP_SECCOMP) {
 		call_of(r, &c);
-		describe_call(t, &c, &got);
+		describe_call(t, &c, out);
 	} else {
-		buf_printf(&got, "%s", sysprint_signal(st->signo, name));
+		buf_printf(out, "%s", sysprint_signal(st->signo, name));
 	}
-	return rep_diverged(s, t, ev, ei, "got %s at %#llx", buf_cstr(&got), r->rip);
+	buf_printf(out, " at %#llx", r->rip);
+}
+
+int rep_wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei)
+{
+	CLEANUP(buf_done) struct buf text;
+
+	buf_init(&text);
+	rep_describe_stop(t, st, &text);
+	return rep_diverged(s, t, ev, ei, "%s", buf_cstr(&text));
 }
 
 static int wrong_call(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct sys_call *got, struct errinfo *ei)
@@ -121,9 +130,9 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 
 	if (t->in_call)
 		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": thread %u is already in a call", ev->number, t->num);
-	rc = run(t, &st);
+	rc = rep_run(t, &st, false);
 	if (rc >= 0 && st.kind != ENG_STOP_SECCOMP)
-		return wrong_stop(s, t, ev, &st, ei);
+		return rep_wrong_stop(s, t, ev, &st, ei);
 	if (rc >= 0)
 		rc = eng_regs(&t->t, &r);
 	if (rc < 0)
@@ -245,12 +254,12 @@ static int run_to_fault(struct rep_session *s, struct rep_task *t, const struct 
 {
 	struct user_regs_struct *r;
 	struct eng_stop st;
-	int rc = run(t, &st);
+	int rc = rep_run(t, &st, false);
 
 	if (rc < 0)
 		return rc;
 	if (st.kind != ENG_STOP_SIGNAL || st.signo != signo)
-		return wrong_stop(s, t, ev, &st, ei);
+		return rep_wrong_stop(s, t, ev, &st, ei);
 	rc = eng_regs(&t->t, &r);
 	if (rc < 0)
 		return rc;

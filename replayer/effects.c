@@ -177,6 +177,8 @@ static int map(struct rep_session *s, struct rep_task *t, const struct effect *e
 		return ERR_CORRUPT;
 	switch (e->source) {
 	case MAP_SOURCE_BLOB:
+		memcpy(&m.dev, e->blob.sha256, sizeof(m.dev));
+		memcpy(&m.ino, e->blob.sha256 + sizeof(m.dev), sizeof(m.ino));
 		r = map_blob(s, t, e);
 		break;
 	case MAP_SOURCE_SHARED:
@@ -359,6 +361,7 @@ static int apply_one(struct rep_session *s, struct rep_task *t, const struct eff
 	case EFFECT_RESIZE:
 		return resize(s, e);
 	case EFFECT_INPUT:
+	case EFFECT_HASH:
 	case EFFECT_OUTPUT:
 		return 0;
 	default:

@@ -3,6 +3,7 @@
 #define REPLAYER_REP_PRIV_H
 
 #include <sched.h>
+#include "engine/code.h"
 #include "engine/engine.h"
 #include "replayer/replayer.h"
 
@@ -59,6 +60,8 @@ struct rep_session {
 	} past[32];
 	cpu_set_t affinity;
 	struct eng_traps traps;
+	struct code_cache *code;
+	struct sigaction old_alarm;
 	uint32_t diverged_thread;
 };
 
@@ -96,9 +99,52 @@ int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *
 /* Runs t in user mode to the entry of the call that ev names. */
 int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 
+/* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on) only when `alarmed` is given: when a signal of ours came. */
+int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed) MUST_CHECK;
+/* "got read(3, ...) at 0x..." Appends. */
+void rep_describe_stop(struct rep_task *t, const struct eng_stop *st, struct buf *out);
+/* Another stop came than the event asks for. */
+int rep_wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei);
+
 /* --- async.c --- */
-/* Runs t to a place inside computation. */
+/* Runs t to the place inside of computation that the event describes. */
 int rep_async_point(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+
+/* --- match.c --- */
+/* The wanted state of an asynchronous point, and what was seen in the passes before it. */
+struct rep_point {
+	struct user_regs_struct regs;
+	uint8_t *xstate; /* owned */
+	size_t xstate_len;
+	struct rep_range {
+		uint64_t addr;
+		size_t len;
+		size_t at; /* in want and last */
+	} *ranges;
+	size_t n_ranges;
+	struct buf want, last;
+	bool have_last; /* last holds what the ranges held in the pass before */
+	struct rep_hashed {
+		uint64_t addr, len, hash;
+	} *hashes;
+	size_t n_hashes;
+	struct user_regs_struct last_regs;
+	unsigned passes;
+	/* the pass that came closest: what differed there */
+	enum rep_differs { REP_DIFFERS_ALL, REP_DIFFERS_REGS, REP_DIFFERS_WORDS, REP_DIFFERS_VECTORS, REP_DIFFERS_MEMORY } closest;
+	uint64_t closest_at; /* address, or place in the XSAVE area */
+	uint32_t zmm_hi256, hi16_zmm; /* offsets in the XSAVE area, 0 = none */
+};
+
+int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_point *ret, struct errinfo *ei) MUST_CHECK;
+void rep_point_done(struct rep_point *p);
+/* Compares the state of t, which stands at the point's address, with the wanted one: 1 equal, 0 not. Then *ret_lesson is a condition that
+ * would have told it, not among the n known ones; ret_lesson->kind is CODE_COND_MAX_ when there is none (or in the first pass).
+ * ret_lesson NULL: only compares, learns nothing. */
+int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n, struct code_cond *ret_lesson) MUST_CHECK;
+
+/* What the closest pass differed in, as text. Appends. */
+void rep_point_closest(const struct rep_point *p, struct buf *out);
 
 /* --- reexec.c --- */
 /* Runs the call that t is in again, as the event asks. Only calls of a table, with the arguments that a recorder lets pass: others are ERR_CORRUPT. */

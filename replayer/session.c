@@ -56,6 +56,12 @@ static void raise_own_limits(void)
 	}
 }
 
+/* The alarm that ends a search for an asynchronous point which takes too long: its work is to interrupt a wait. */
+static void on_alarm(int signo)
+{
+	(void)signo;
+}
+
 static int make_template(struct rep_session *s, struct errinfo *ei)
 {
 	int r = eng_spawn_stub(s->cpuid_faulting, &s->template, ei);
@@ -82,6 +88,8 @@ int rep_session_new(struct store_reader *r, const struct rep_options *opt, struc
 	s->total = s->manifest->events;
 	s->first_status = s->manifest->status;
 	CPU_ZERO(&s->affinity);
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_alarm }, &s->old_alarm);
+	s->code = code_cache_new(); /* without it searches only cost more */
 	rc = rep_check_machine(s, ei);
 	if (rc >= 0) {
 		pin(s);
@@ -104,6 +112,8 @@ void rep_session_free(struct rep_session *s)
 		return;
 	rep_kill_all(s);
 	eng_traps_leave(&s->traps);
+	sigaction(SIGALRM, &s->old_alarm, NULL);
+	code_cache_free(s->code);
 	for (uint32_t i = 0; i < s->cap_tasks; i++)
 		if (s->tasks[i])
 			rep_task_free(s, s->tasks[i]);

@@ -3,8 +3,8 @@
  *
  * Each guest shows one kind of behaviour, prints what it observed with one write(2) per line, prints "ok" as its
  * last line and exits 0. A guest that meets something wrong says so on stderr and exits 1; one that cannot run on
- * this machine prints "skip: REASON" and exits 77. Guests use no time outs of their own and never spin without a
- * system call: the recorder is not required to preempt pure computation.
+ * this machine prints "skip: REASON" and exits 77. Guests use no time outs of their own; only those that
+ * include async.h spin or compute for long without a system call.
  *
  * Only for guests built on glibc; static inline throughout so that unused helpers cost nothing.
  */

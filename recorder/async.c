@@ -1,0 +1,261 @@
+/* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
+ *
+ * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
+ * instructions at most. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
+#define LOG_AREA "recorder.async"
+#include "recorder/rec_priv.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/user.h>
+
+#include "base/log.h"
+#include "engine/code.h"
+
+/* One instruction that a jump can replace needs no look around: so many are passed in search of one. */
+#define SINGLE_TRIES 6
+#define LANDING_MAX 40
+
+#define EFLAGS_TF 0x100u
+
+enum landing {
+	LANDED,
+	MET_EVENT, /* the stop that the thread has now is to be handled */
+	RUNS_ON,   /* what comes next is an event by itself: let it run */
+};
+
+/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is there already: passed over. */
+static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
+{
+	int r;
+
+	for (;;) {
+		r = eng_resume(&t->t, how, 0);
+		if (r < 0)
+			return r;
+		do
+			r = eng_wait_task(&t->t, st);
+		while (r == ERR_INTERRUPTED);
+		if (r < 0 || st->kind != ENG_STOP_TRAP || !t->interrupting)
+			return r;
+		t->interrupting = false;
+	}
+}
+
+static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
+{
+	siginfo_t si;
+
+	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
+}
+
+/* 1: stepped. 0: met an event. */
+static int step(struct rec_task *t)
+{
+	struct eng_stop st;
+	int r = resume(t, ENG_STEP, &st);
+
+	return r < 0 ? r : is_step_trap(t, &st);
+}
+
+/* Runs to addr, straight ahead. 1: there. 0: met an event. -EFAULT: no breakpoint can be set there. */
+static int run_to(struct rec_task *t, uint64_t addr)
+{
+	static const uint8_t int3 = 0xcc;
+	struct user_regs_struct *r;
+	struct eng_stop st;
+	uint8_t old;
+	int rc = eng_read(&t->t, addr, &old, 1);
+
+	if (rc >= 0)
+		rc = eng_write(&t->t, addr, &int3, 1);
+	if (rc < 0)
+		return rc;
+	rc = resume(t, ENG_RUN, &st);
+	if (rc < 0 || st.kind == ENG_STOP_GONE)
+		return rc;
+	rc = eng_write(&t->t, addr, &old, 1);
+	if (rc < 0 || st.kind != ENG_STOP_SIGNAL || st.signo != SIGTRAP)
+		return rc;
+	rc = eng_regs(&t->t, &r);
+	if (rc < 0 || r->rip != addr + 1)
+		return rc;
+	r->rip = addr;
+	eng_regs_changed(&t->t);
+	return 1;
+}
+
+/* These see or keep the trap flag that single-stepping sets. */
+static bool shows_trap_flag(struct rec_task *t, uint64_t rip)
+{
+	uint8_t b[2];
+
+	return eng_read(&t->t, rip, b, sizeof(b)) >= 0 && (b[0] == 0x9c || (b[0] == 0x66 && b[1] == 0x9c));
+}
+
+static bool is_call_insn(struct rec_task *t, uint64_t rip)
+{
+	uint8_t b[2];
+
+	return eng_read(&t->t, rip, b, sizeof(b)) < 0 || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || b[0] == 0xcd;
+}
+
+/* Past the instruction at rip. */
+static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t rip)
+{
+	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : step(t);
+}
+
+static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
+{
+	int skip = t->rec->chaos ? (int)rec_chaos_nudge(t->rec) : 0, tries = t->rec->chaos ? 0 : SINGLE_TRIES;
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct code_plan plan;
+	int rc = 1;
+
+	*ret = MET_EVENT;
+	for (int i = 0; rc > 0; i++) {
+		struct user_regs_struct *r;
+		struct code_insn insn;
+
+		rc = eng_regs(&t->t, &r);
+		if (rc < 0)
+			return rc;
+		code_decode(&mem, r->rip, &insn);
+		*ret = RUNS_ON;
+		if (insn.cls == CODE_BAD || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
+			return 0;
+		*ret = LANDED;
+		*ret_kind = EVENT_POINT_STATE;
+		if (i >= skip && code_plan_single(&mem, r->rip, &plan))
+			return 0;
+		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+			return 0;
+		*ret_kind = EVENT_POINT_BREAK;
+		if (i >= LANDING_MAX && insn.cls != CODE_REP)
+			return 0;
+		*ret = MET_EVENT;
+		rc = advance(t, &insn, r->rip);
+		if (rc == -EFAULT) {
+			*ret = RUNS_ON;
+			return 0;
+		}
+	}
+	return rc;
+}
+
+/* Does it wait for somebody else? Its registers are those of the point before, or it pauses. t->entry is still that point. */
+static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
+{
+	static const uint8_t pause[] = { 0xf3, 0x90 };
+	const struct user_regs_struct *e = &t->entry;
+	uint8_t code[64];
+	bool same = t->inside && r->rip == e->rip && r->rax == e->rax && r->rbx == e->rbx && r->rcx == e->rcx && r->rdx == e->rdx &&
+		    r->rsi == e->rsi && r->rdi == e->rdi && r->rbp == e->rbp && r->rsp == e->rsp;
+	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 && memmem(code, sizeof(code), pause, sizeof(pause));
+
+	t->spins = same || pauses ? t->spins + 1 : 0;
+}
+
+static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_point_reason why, unsigned steps)
+{
+	struct user_regs_struct *r;
+	struct event ev;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	note_spin(t, r);
+	rec_event_init(t, &ev, EVENT_ASYNC_POINT);
+	ev.rip = r->rip;
+	ev.args[EVENT_POINT_KIND] = kind;
+	ev.args[EVENT_POINT_CPU] = rec_slice_used(t);
+	ev.args[EVENT_POINT_REASON] = why;
+	ev.args[EVENT_POINT_STEPS_RUN] = steps;
+	rc = rec_point_state(t, &ev);
+	if (rc < 0)
+		return rc;
+	r->orig_rax = (unsigned long)-1;
+	eng_regs_changed(&t->t);
+	t->entry = *r;
+	t->inside = true;
+	log_debug("thread %u: point at %#llx", t->num, r->rip);
+	return rec_log(t->rec, &ev);
+}
+
+int rec_async_point(struct rec_task *t, enum event_point_reason why)
+{
+	enum event_point_kind kind = EVENT_POINT_STATE;
+	enum landing where;
+	int rc = land(t, &where, &kind);
+
+	if (rc < 0)
+		return rc;
+	if (where == MET_EVENT) {
+		t->state = REC_STOPPED;
+		return 0;
+	}
+	rec_ready(t, ENG_RUN, 0);
+	if (where == RUNS_ON)
+		return 0;
+	rc = log_point(t, kind, why, 0);
+	return rc < 0 || !t->n_stash ? rc : rec_signal_after_call(t);
+}
+
+int rec_async_here(struct rec_task *t, enum event_point_reason why)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	enum event_point_kind kind = EVENT_POINT_STATE;
+	struct user_regs_struct *r;
+	struct code_insn insn;
+	struct code_plan plan;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	code_decode(&mem, r->rip, &insn);
+	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
+		return 0;
+	if (!code_plan_single(&mem, r->rip, &plan) &&
+	    !code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan)) {
+		if (!code_plan_breakpoint(&mem, r->rip, &plan))
+			return 0;
+		kind = EVENT_POINT_BREAK;
+	}
+	rc = log_point(t, kind, why, 0);
+	return rc < 0 ? rc : 1;
+}
+
+/* May it be single-stepped without a trace, as one instruction? */
+static bool can_step(struct rec_task *t)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct user_regs_struct *r;
+	struct code_insn insn;
+
+	if (eng_regs(&t->t, &r) < 0)
+		return false;
+	code_decode(&mem, r->rip, &insn);
+	return insn.cls != CODE_BAD && insn.cls != CODE_REP && !is_call_insn(t, r->rip) && !shows_trap_flag(t, r->rip) &&
+	       !(r->eflags & EFLAGS_TF);
+}
+
+int rec_async_steps(struct rec_task *t, unsigned n)
+{
+	unsigned i = 0;
+	int rc = 1;
+
+	t->ran = true;
+	while (i < n && can_step(t)) {
+		rc = step(t);
+		if (rc <= 0)
+			break;
+		i++;
+	}
+	if (rc == 0) {
+		t->state = REC_STOPPED;
+		return 0;
+	}
+	rec_ready(t, ENG_RUN, 0);
+	return rc < 0 || !i ? MIN(rc, 0) : log_point(t, EVENT_POINT_STEPS, EVENT_POINT_CHAOS, i);
+}

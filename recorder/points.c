@@ -1,0 +1,576 @@
+/* The state at asynchronous points: what replay compares to find the place again (docs/ASYNC.md).
+ *
+ * Replay passes the instruction many times before the right pass. It needs words that are different then, to make a condition of them, and
+ * hashes of what was written, to be sure. So a point logs the words around the stack pointer and those that the code ahead works with, the words
+ * that have changed since the previous point of the address space (copies of its pages are kept here), and hashes of all pages it looked at.
+ *
+ * Pages are those that the process writes for itself: not ours, not the kernel's, none that somebody outside of the recording may change.
+ * Words are 8 bytes, aligned.
+ *
+ * Proof. A process that comes here a second time computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the
+ * pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
+ * point in one go, and whatever t writes meanwhile changes the state that is to be recognised. The pages hashed are all of those when the last
+ * take lies before R. It does: takes (and the start of tracking) happen at points only, a point is an event of the thread that ran and ends its
+ * run, and between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses nothing: t wrote
+ * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
+ * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
+ * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either. */
+#define LOG_AREA "recorder.points"
+#include "recorder/rec_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "engine/code.h"
+#include "engine/dirty.h"
+
+#define PAGE ENG_PAGE
+#define WORDS (PAGE / 8)
+#define USER_END (1ull << 47)
+/* Pages that are looked at because the code seems to work with them, and because they were written. */
+#define GUESSED_MAX 32u
+#define WRITTEN_MAX 128u
+/* Both, and copies kept, per address space. */
+#define PAGES_MAX (GUESSED_MAX + WRITTEN_MAX)
+#define STACK_PAGES 4u
+#define RED_ZONE 128u
+#define STACK_WINDOW 512u
+#define OPERAND_INSNS 64u
+/* Mappings of a program's variables up to this size are looked at as a whole. */
+#define DATA_PAGES 16u
+/* Changed words that are logged, of a page and of a point; pages without a copy that are. */
+#define PAGE_WORDS_MAX 64u
+#define POINT_WORDS_MAX 1024u
+#define FRESH_PAGES_MAX 16u
+/* Tracking costs more than 1 us for the first write to a page, and a look at each page that there is: beyond so many written pages, or so much
+ * time for the look, it rests for some points. */
+#define TRACKED_MAX 1000u
+#define TAKE_NS_MAX 500000u
+#define REST_POINTS 50u
+#define REST_POINTS_MAX 3200u
+/* So many points with tracking, and a rest is short again. */
+#define STEADY_POINTS 20u
+/* How far below a growing stack's known start an address still counts as part of it. */
+#define STACK_REACH (64ull << 20)
+
+struct look {
+	uint64_t addr;
+	bool near; /* named by the stack pointer, another register or an operand */
+	bool written;
+	uint64_t log[WORDS / 64]; /* words to log */
+};
+
+struct copy {
+	uint64_t addr; /* 0 = free */
+	uint32_t point; /* the last one that looked at it */
+};
+
+/* Adjacent pages. */
+struct run {
+	uint64_t addr;
+	uint32_t pages;
+};
+
+/* What is kept per address space: mm->owner. */
+struct points {
+	uint32_t point; /* number of the present one, from 1 */
+	struct copy copy[PAGES_MAX];
+	uint8_t *copies;  /* PAGES_MAX pages */
+	struct eng_dirty *dirty; /* NULL = not tracked */
+	bool untracked;   /* it cannot be */
+	uint32_t since;   /* first point with what was written */
+	uint32_t awake;   /* number of the point at which tracking may start again */
+	uint32_t rest;    /* points, the next time */
+	/* of the present point: */
+	struct look look[PAGES_MAX]; /* by address */
+	unsigned n, max;
+	uint8_t *pages; /* their contents */
+	bool ok[PAGES_MAX]; /* could be read */
+	struct run run[TRACKED_MAX]; /* written pages */
+	uint32_t n_runs, n_written;
+	bool foreign; /* pages that a point may not look at were written */
+};
+
+static void points_free(void *owner)
+{
+	struct points *p = owner;
+
+	if (!p)
+		return;
+	eng_dirty_free(p->dirty);
+	free(p->copies);
+	free(p->pages);
+	free(p);
+}
+
+static struct points *points_of(struct eng_mm *mm)
+{
+	struct points *p;
+
+	if (mm->owner)
+		return mm->owner;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->copies = malloc((size_t)PAGES_MAX * PAGE);
+	p->pages = malloc((size_t)PAGES_MAX * PAGE);
+	if (!p->copies || !p->pages) {
+		points_free(p);
+		return NULL;
+	}
+	p->awake = 2;
+	p->rest = REST_POINTS;
+	mm->owner = p;
+	mm->owner_free = points_free;
+	return p;
+}
+
+/* --- which pages --- */
+
+/* The mapping that holds addr, which may be a stack that has grown. */
+static const struct mapping *mapping_of(const struct aspace *as, uint64_t addr)
+{
+	const struct mapping *m = aspace_next(as, addr);
+
+	if (!m || m->start <= addr)
+		return m;
+	return (m->flags & ASPACE_GROWSDOWN) && m->start - addr <= STACK_REACH ? m : NULL;
+}
+
+/* May a point look at it? What a file's view or a shared mapping of a file holds may come from outside of the recording. */
+static bool is_own(const struct mapping *m)
+{
+	if (!m || !(m->prot & PROT_WRITE) || (m->flags & (ASPACE_HERMIT | ASPACE_VDSO | ASPACE_VIEW)))
+		return false;
+	return !(m->flags & ASPACE_SHARED) || (m->flags & ASPACE_ANON);
+}
+
+/* Index of the first page at or behind addr. */
+static unsigned lower(const struct points *p, uint64_t addr)
+{
+	unsigned lo = 0, hi = p->n;
+
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+
+		if (p->look[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The page at addr, taken in when it is new. NULL when there is no room. */
+static struct look *look_at(struct points *p, uint64_t addr)
+{
+	unsigned i = lower(p, addr);
+
+	if (i < p->n && p->look[i].addr == addr)
+		return &p->look[i];
+	if (p->n == p->max)
+		return NULL;
+	memmove(p->look + i + 1, p->look + i, (p->n - i) * sizeof(p->look[0]));
+	p->n++;
+	p->look[i] = (struct look){ .addr = addr };
+	return &p->look[i];
+}
+
+static void look_near(struct points *p, const struct aspace *as, uint64_t addr)
+{
+	struct look *l = is_own(mapping_of(as, addr)) ? look_at(p, ALIGN_DOWN(addr, (uint64_t)PAGE)) : NULL;
+
+	if (l)
+		l->near = true;
+}
+
+static void set_word(struct look *l, unsigned w)
+{
+	l->log[w / 64] |= 1ull << w % 64;
+}
+
+static bool has_word(const struct look *l, unsigned w)
+{
+	return l->log[w / 64] >> w % 64 & 1;
+}
+
+/* The words of a range are to be logged, and their pages looked at. */
+static void want_words(struct points *p, const struct aspace *as, uint64_t addr, uint64_t len)
+{
+	for (uint64_t at = ALIGN_DOWN(addr, (uint64_t)8); at < addr + len; at += 8) {
+		struct look *l = is_own(mapping_of(as, at)) ? look_at(p, ALIGN_DOWN(at, (uint64_t)PAGE)) : NULL;
+
+		if (!l)
+			continue;
+		l->near = true;
+		set_word(l, (unsigned)(at % PAGE / 8));
+	}
+}
+
+struct operands {
+	struct points *p;
+	const struct aspace *as;
+};
+
+static void want_operand(void *ctx, uint64_t addr, unsigned len)
+{
+	struct operands *o = ctx;
+
+	if (addr < USER_END && len <= PAGE)
+		want_words(o->p, o->as, addr, len);
+}
+
+static void look_registers(struct points *p, struct rec_task *t, const struct user_regs_struct *r)
+{
+	const struct code_regs regs = {
+		.gpr = { r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14,
+			 r->r15 },
+		.rip = r->rip,
+		.fs_base = r->fs_base,
+		.gs_base = r->gs_base,
+	};
+	const struct aspace *as = &t->t.mm->as;
+	const struct sys_mem mem = eng_sys_mem(&t->t);
+	struct operands o = { p, as };
+
+	if (r->rsp > RED_ZONE && r->rsp < USER_END) {
+		want_words(p, as, r->rsp - RED_ZONE, RED_ZONE + STACK_WINDOW);
+		for (unsigned i = 0; i < STACK_PAGES; i++)
+			look_near(p, as, r->rsp - RED_ZONE + i * PAGE);
+	}
+	code_operands(&mem, r->rip, OPERAND_INSNS, &regs, want_operand, &o);
+	for (size_t i = 0; i < ARRAY_SIZE(regs.gpr); i++)
+		if (regs.gpr[i] < USER_END)
+			look_near(p, as, regs.gpr[i]);
+}
+
+/* Variables of program and libraries: .data is a small writable mapping of a file, .bss lies right behind it. */
+static void look_data(struct points *p, const struct aspace *as)
+{
+	for (size_t i = 0; i < as->n && p->n < p->max; i++) {
+		const struct mapping *m = &as->m[i], *before = i ? &as->m[i - 1] : NULL;
+		bool bss = (m->flags & ASPACE_ANON) && before && before->end == m->start && !(before->flags & ASPACE_ANON);
+
+		if (!is_own(m) || (m->flags & ASPACE_SHARED) || m->end - m->start > DATA_PAGES * PAGE || (!bss && (m->flags & ASPACE_ANON)))
+			continue;
+		for (uint64_t at = m->start; at < m->end; at += PAGE)
+			look_at(p, at);
+	}
+}
+
+/* --- written pages --- */
+
+struct taking {
+	struct points *p;
+	const struct aspace *as;
+};
+
+static int note_written(void *ctx, uint64_t addr, uint64_t pages)
+{
+	struct taking *k = ctx;
+
+	for (uint64_t at = addr, end = addr + pages * PAGE; at < end;) {
+		const struct mapping *m = mapping_of(k->as, at);
+		uint64_t stop = m ? MIN(m->end, end) : end;
+
+		if (is_own(m)) {
+			uint32_t n = (uint32_t)((stop - at) / PAGE);
+
+			k->p->run[k->p->n_runs++] = (struct run){ at, n };
+			k->p->n_written += n;
+		} else if (!m || ((m->prot & PROT_WRITE) && !(m->flags & ASPACE_HERMIT))) {
+			k->p->foreign = true; /* one that is read-only by now was written before this run */
+		}
+		at = stop;
+	}
+	return 0;
+}
+
+static void rest(struct points *p)
+{
+	if (p->dirty && p->point - p->since >= STEADY_POINTS)
+		p->rest = REST_POINTS;
+	eng_dirty_free(p->dirty);
+	p->dirty = NULL;
+	p->awake = p->point + p->rest;
+	p->rest = MIN(p->rest * 2, REST_POINTS_MAX);
+}
+
+/* Not the vDSO's clock: rdtsc traps here. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Collects what was written since the last take: 1 = all of it, 0 = not. */
+static int take_written(struct points *p, struct rec_task *t)
+{
+	struct taking k = { p, &t->t.mm->as };
+	uint64_t start = cpu_ns();
+	int r;
+
+	p->n_runs = p->n_written = 0;
+	p->foreign = false;
+	if (!p->dirty)
+		return 0;
+	r = eng_dirty_take(p->dirty, &t->t, TRACKED_MAX, note_written, &k);
+	if (r < 0 || (r > 0 && p->n_written == TRACKED_MAX) || cpu_ns() - start > TAKE_NS_MAX)
+		rest(p);
+	return r == ERR_GUEST_GONE ? r : r == 0 && !p->foreign;
+}
+
+static int start_tracking(struct points *p, struct rec_task *t)
+{
+	int r;
+
+	if (p->dirty || p->untracked || p->point < p->awake)
+		return 0;
+	r = eng_dirty_new(&t->t, &p->dirty);
+	if (r < 0) {
+		log_debug("writes of process %d are not tracked: %s", t->t.tgid, err_str(r));
+		p->untracked = r == -ENOSYS;
+		rest(p);
+	}
+	p->since = p->point + 1;
+	return r == ERR_GUEST_GONE ? r : 0;
+}
+
+/* All written pages, or as many as there may be, spread. True: all. */
+static bool look_written(struct points *p)
+{
+	uint32_t step = p->n_written > WRITTEN_MAX ? p->n_written / WRITTEN_MAX : 1, skip = 0;
+	bool all = step == 1;
+
+	for (uint32_t i = 0; i < p->n_runs; i++)
+		for (uint32_t page = 0; page < p->run[i].pages; page++) {
+			struct look *l = skip ? NULL : look_at(p, p->run[i].addr + (uint64_t)page * PAGE);
+
+			skip = skip ? skip - 1 : step - 1;
+			if (l)
+				l->written = true;
+			all &= l != NULL;
+		}
+	return all;
+}
+
+static bool written_are_read(const struct points *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->look[i].written && !p->ok[i])
+			return false;
+	return true;
+}
+
+static void read_pages(struct points *p, struct eng_task *t)
+{
+	uint64_t addr[PAGES_MAX];
+
+	for (unsigned i = 0; i < p->n; i++)
+		addr[i] = p->look[i].addr;
+	eng_read_pages(t, addr, p->n, p->pages, p->ok);
+}
+
+/* --- which words --- */
+
+static uint64_t word(const uint8_t *page, unsigned w)
+{
+	uint64_t v;
+
+	memcpy(&v, page + w * 8, sizeof(v));
+	return v;
+}
+
+/* Of many changed words a part is taken, spread over the page: a loop that fills it has left some of them behind in each pass. */
+static unsigned changed_words(struct look *l, const uint8_t *now, const uint8_t *before, unsigned max)
+{
+	uint16_t changed[WORDS];
+	unsigned n = 0, take;
+
+	if (!memcmp(now, before, PAGE))
+		return 0;
+	for (unsigned w = 0; w < WORDS; w++)
+		if (word(now, w) != word(before, w) && !has_word(l, w))
+			changed[n++] = (uint16_t)w;
+	take = MIN(n, max);
+	for (unsigned i = 0; i < take; i++)
+		set_word(l, changed[i * n / take]);
+	return take;
+}
+
+static void whole_page(struct look *l, const uint8_t *now)
+{
+	for (unsigned w = 0; w < WORDS; w++)
+		if (word(now, w))
+			set_word(l, w);
+}
+
+static struct copy *copy_of(struct points *p, uint64_t addr)
+{
+	for (unsigned i = 0; i < PAGES_MAX; i++)
+		if (p->copy[i].addr == addr)
+			return &p->copy[i];
+	return NULL;
+}
+
+static struct copy *oldest_copy(struct points *p)
+{
+	struct copy *c = &p->copy[0];
+
+	for (unsigned i = 0; i < PAGES_MAX; i++)
+		if (p->copy[i].point < c->point)
+			c = &p->copy[i];
+	return c;
+}
+
+static uint8_t *copy_bytes(struct points *p, const struct copy *c)
+{
+	return p->copies + (size_t)(c - p->copy) * PAGE;
+}
+
+struct budget {
+	unsigned words, fresh;
+};
+
+/* A page is compared with its copy and becomes the copy. */
+static void look_page(struct points *p, unsigned i, struct budget *left)
+{
+	struct look *l = &p->look[i];
+	const uint8_t *now = p->pages + (size_t)i * PAGE;
+	struct copy *c = copy_of(p, l->addr);
+
+	if (c) {
+		left->words -= changed_words(l, now, copy_bytes(p, c), MIN(PAGE_WORDS_MAX, left->words));
+	} else {
+		c = oldest_copy(p);
+		c->addr = l->addr;
+		if (left->fresh) {
+			left->fresh--;
+			whole_page(l, now);
+		}
+	}
+	c->point = p->point;
+	memcpy(copy_bytes(p, c), now, PAGE);
+}
+
+/* What the code works with comes first, the rest as far as it goes. */
+static void choose_words(struct points *p)
+{
+	struct budget left = { POINT_WORDS_MAX, FRESH_PAGES_MAX };
+
+	/* first of all, so that none makes room for another page of this point */
+	for (unsigned i = 0; i < p->n; i++) {
+		struct copy *c = copy_of(p, p->look[i].addr);
+
+		if (c)
+			c->point = p->point;
+	}
+	for (int near = 1; near >= 0; near--)
+		for (unsigned i = 0; i < p->n; i++)
+			if (p->ok[i] && p->look[i].near == near)
+				look_page(p, i, &left);
+}
+
+/* --- effects --- */
+
+/* Runs of chosen words; one word between two is cheaper to log than another effect's head. */
+static void add_words(struct fx *fx, const struct look *l, const uint8_t *bytes)
+{
+	for (unsigned w = 0; w < WORDS;) {
+		unsigned end = w + 1;
+
+		if (!l->log[w / 64] && w % 64 == 0) {
+			w += 64;
+			continue;
+		}
+		if (!has_word(l, w)) {
+			w++;
+			continue;
+		}
+		while (end < WORDS && (has_word(l, end) || (end + 1 < WORDS && has_word(l, end + 1))))
+			end++;
+		fx_bytes(fx, EFFECT_INPUT, l->addr + w * 8, bytes + w * 8, (end - w) * 8);
+		w = end;
+	}
+}
+
+static void add_hashes(struct fx *fx, const struct points *p)
+{
+	for (unsigned i = 0; i < p->n;) {
+		unsigned end = i + 1;
+		struct effect *e;
+
+		if (!p->ok[i]) {
+			i++;
+			continue;
+		}
+		while (end < p->n && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE)
+			end++;
+		e = fx_add(fx, EFFECT_HASH);
+		e->addr = p->look[i].addr;
+		e->len = (uint64_t)(end - i) * PAGE;
+		e->hash = eng_hash(p->pages + (size_t)i * PAGE, e->len);
+		i = end;
+	}
+}
+
+static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, bool *ret_all)
+{
+	int all = take_written(p, t);
+
+	if (all < 0)
+		return all;
+	p->n = 0;
+	p->max = GUESSED_MAX;
+	look_registers(p, t, r);
+	if (!all && !p->n_written)
+		look_data(p, &t->t.mm->as);
+	p->max = PAGES_MAX;
+	*ret_all = look_written(p) && all;
+	return 0;
+}
+
+int rec_point_state(struct rec_task *t, struct event *ev)
+{
+	struct fx *fx = &t->rec->fx;
+	struct user_regs_struct *r, regs;
+	struct points *p = points_of(t->t.mm);
+	bool all;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0 || !p)
+		return rc < 0 ? rc : -ENOMEM;
+	p->point++;
+	rc = look_around(p, t, r, &all);
+	if (rc < 0)
+		return rc;
+	regs = *r;
+	regs.orig_rax = UINT64_MAX; /* tells of the stop before, not of the program */
+	fx_bytes(fx, EFFECT_REGS, 0, &regs, sizeof(regs));
+	fx_xstate(fx, &t->t);
+	read_pages(p, &t->t);
+	choose_words(p);
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->ok[i])
+			add_words(fx, &p->look[i], p->pages + (size_t)i * PAGE);
+	add_hashes(fx, p);
+	ev->args[EVENT_POINT_PROVED] = all && written_are_read(p);
+	rc = start_tracking(p, t);
+	return rc < 0 ? rc : fx->error;
+}
+
+void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len)
+{
+	const struct points *p = t->t.mm->owner;
+
+	if (p && p->dirty)
+		eng_dirty_cover(p->dirty, addr, len);
+}

@@ -1,0 +1,367 @@
+/* The state that is logged at asynchronous points, of a real process. */
+#include "recorder/rec_priv.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "tests/unit/engine_guest.h"
+
+#define PAGE 4096ull
+#define AREA 0x20000000ull
+#define STACK 0x30000000ull /* its top */
+#define OTHER 0x40000000ull
+
+struct fixture {
+	struct rec rec;
+	struct rec_task t;
+	struct event ev;
+};
+
+static void set_rsp(struct fixture *f, uint64_t rsp)
+{
+	struct user_regs_struct *r;
+
+	ck_assert_int_eq(eng_regs(&f->t.t, &r), 0);
+	r->rsp = rsp;
+	eng_regs_changed(&f->t.t);
+}
+
+static void begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	fx_init(&f->rec.fx);
+	f->t.rec = &f->rec;
+	guest_start(&f->t.t);
+	guest_anon(&f->t.t, AREA, 2048 * PAGE);
+	guest_anon(&f->t.t, STACK - 16 * PAGE, 16 * PAGE);
+	set_rsp(f, STACK - 2 * PAGE + 128);
+	guest_write(&f->t.t, STACK - 2 * PAGE, 1);
+}
+
+static void end(struct fixture *f)
+{
+	fx_done(&f->rec.fx);
+	guest_end(&f->t.t);
+}
+
+/* What holds of every point. */
+static void check_point(struct fixture *f)
+{
+	static uint8_t bytes[1 << 22];
+	const struct fx *fx = &f->rec.fx;
+	uint64_t input = 0, hash = 0;
+
+	ck_assert_int_eq(fx->e[0].kind, EFFECT_REGS);
+	ck_assert_int_eq(fx->e[1].kind, EFFECT_XSTATE);
+	for (uint32_t i = 2; i < fx->n; i++) {
+		const struct effect *e = &fx->e[i];
+
+		ck_assert(e->kind == EFFECT_INPUT || e->kind == EFFECT_HASH);
+		ck_assert_uint_le(e->len, sizeof(bytes));
+		ck_assert_int_eq(eng_read(&f->t.t, e->addr, bytes, e->len), 0);
+		if (e->kind == EFFECT_INPUT) {
+			ck_assert(e->addr >= input && e->addr % 8 == 0 && e->len % 8 == 0 && e->len <= PAGE);
+			ck_assert_mem_eq(e->data, bytes, e->len);
+			input = e->addr + e->len;
+		} else {
+			ck_assert((!hash || e->addr > hash) && e->addr % PAGE == 0 && e->len % PAGE == 0);
+			ck_assert_uint_eq(e->hash, eng_hash(bytes, e->len));
+			hash = e->addr + e->len;
+		}
+	}
+}
+
+/* Captures it; is it proved? */
+static uint64_t point(struct fixture *f)
+{
+	fx_reset(&f->rec.fx);
+	f->ev = (struct event){ .kind = EVENT_ASYNC_POINT };
+	f->ev.args[EVENT_POINT_PROVED] = 7;
+	ck_assert_int_eq(rec_point_state(&f->t, &f->ev), 0);
+	check_point(f);
+	return f->ev.args[EVENT_POINT_PROVED];
+}
+
+/* Bytes of [addr, addr + len) in effects of that kind. */
+static uint64_t covered(const struct fixture *f, enum effect_kind kind, uint64_t addr, uint64_t len)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < f->rec.fx.n; i++) {
+		const struct effect *e = &f->rec.fx.e[i];
+		uint64_t lo = MAX(e->addr, addr), hi = MIN(e->addr + e->len, addr + len);
+
+		n += e->kind == kind && lo < hi ? hi - lo : 0;
+	}
+	return n;
+}
+
+static void poke(struct fixture *f, uint64_t addr, uint64_t value)
+{
+	ck_assert_int_eq(eng_write(&f->t.t, addr, &value, sizeof(value)), 0);
+}
+
+/* --- cases --- */
+
+START_TEST(registers)
+{
+	const struct user_regs_struct *logged;
+	struct user_regs_struct *r;
+	uint8_t xstate[ENG_XSTATE_MAX];
+	struct fixture f;
+	size_t n;
+
+	begin(&f);
+	ck_assert_int_eq(eng_regs(&f.t.t, &r), 0);
+	r->rbx = 0x1234;
+	r->orig_rax = 5;
+	eng_regs_changed(&f.t.t);
+	for (int i = 0; i < 3; i++) { /* the second starts tracking, with calls in the guest */
+		ck_assert_uint_eq(point(&f), i == 2);
+		logged = f.rec.fx.e[0].data;
+		ck_assert_uint_eq(logged->rbx, 0x1234);
+		ck_assert_uint_eq(logged->rip, GUEST_CODE + 15);
+		ck_assert_uint_eq(logged->orig_rax, UINT64_MAX);
+		ck_assert_int_eq(eng_regs(&f.t.t, &r), 0);
+		ck_assert_uint_eq(r->orig_rax, 5);
+	}
+	ck_assert_int_eq(eng_xstate(&f.t.t, xstate, sizeof(xstate), &n), 0);
+	ck_assert_uint_eq(f.rec.fx.e[1].len, n);
+	ck_assert_mem_eq(f.rec.fx.e[1].data, xstate, n);
+	end(&f);
+}
+END_TEST
+
+START_TEST(stack_window)
+{
+	struct fixture f;
+
+	begin(&f);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, STACK - 2 * PAGE, 640), 640);
+	point(&f); /* nothing has changed: the window is all of its page that is logged */
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, STACK - 2 * PAGE, PAGE), 640);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, STACK - 2 * PAGE, PAGE), PAGE);
+	/* at the very top; over the border of two pages */
+	set_rsp(&f, STACK - 64);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, STACK - 192, 192), 192);
+	set_rsp(&f, STACK - 3 * PAGE - 4);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, STACK - 3 * PAGE - 136, 648), 648);
+	/* a stack pointer that leads nowhere */
+	set_rsp(&f, 0x1000);
+	point(&f);
+	set_rsp(&f, UINT64_MAX);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, STACK - 16 * PAGE, 16 * PAGE), 0);
+	end(&f);
+}
+END_TEST
+
+START_TEST(operands)
+{
+	/* incq AREA + 0x5008; jmp back */
+	static const uint8_t code[] = "\x48\xff\x04\x25\x08\x50\x00\x20\xeb\xf6";
+	struct user_regs_struct *r;
+	struct fixture f;
+
+	begin(&f);
+	ck_assert_int_eq(eng_write(&f.t.t, GUEST_CODE + 64, code, sizeof(code) - 1), 0);
+	ck_assert_int_eq(eng_regs(&f.t.t, &r), 0);
+	r->rip = GUEST_CODE + 64;
+	r->rbx = AREA + 9 * PAGE + 17; /* only a pointer: its page is looked at */
+	eng_regs_changed(&f.t.t);
+	poke(&f, AREA + 9 * PAGE + 64, 1);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 9 * PAGE, PAGE), 8); /* all of it but zeros */
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA, 64 * PAGE), 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 0x5008, 8), 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + 0x5000, PAGE), PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + 9 * PAGE, PAGE), PAGE);
+	end(&f);
+}
+END_TEST
+
+START_TEST(changed_words)
+{
+	const uint64_t page = STACK - 2 * PAGE, first = 1024;
+	struct fixture f;
+
+	begin(&f);
+	point(&f);
+	poke(&f, page + 2000, 5);
+	poke(&f, page + 2008, 6);
+	poke(&f, page + 3000, 7);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, page + 640, PAGE - 640), 24);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, page + 2000, 16), 16);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, page + 3000, 8), 8);
+	point(&f);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, page + 640, PAGE - 640), 0);
+	/* many of them: a part, from all over the page */
+	for (uint64_t at = first; at < PAGE; at += 8)
+		poke(&f, page + at, at);
+	point(&f);
+	ck_assert_uint_ge(covered(&f, EFFECT_INPUT, page + first, PAGE - first), 64 * 8);
+	ck_assert_uint_le(covered(&f, EFFECT_INPUT, page + first, PAGE - first), 64 * 16);
+	for (uint64_t at = first; at < PAGE; at += 512)
+		ck_assert_uint_gt(covered(&f, EFFECT_INPUT, page + at, 512), 0);
+	end(&f);
+}
+END_TEST
+
+START_TEST(proved)
+{
+	struct fixture f;
+
+	begin(&f);
+	guest_write(&f.t.t, AREA, 100);
+	ck_assert_uint_eq(point(&f), 0);
+	guest_write(&f.t.t, AREA, 1);
+	ck_assert_uint_eq(point(&f), 0);
+	guest_write(&f.t.t, AREA + 10 * PAGE, 3);
+	guest_write(&f.t.t, AREA + 50 * PAGE, 1);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + 10 * PAGE, 3 * PAGE), 3 * PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + 50 * PAGE, PAGE), PAGE);
+	/* what was never written before; how the pages change from point to point */
+	guest_write(&f.t.t, AREA + 50 * PAGE, 1);
+	guest_write(&f.t.t, AREA + 1000 * PAGE, 20);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + 1000 * PAGE, 20 * PAGE), 20 * PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 50 * PAGE, PAGE), 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + 10 * PAGE, 3 * PAGE), 0);
+	end(&f);
+}
+END_TEST
+
+START_TEST(too_many_pages)
+{
+	uint64_t hashed;
+	struct fixture f;
+
+	begin(&f);
+	for (int i = 0; i < 3; i++)
+		point(&f);
+	guest_write(&f.t.t, AREA, 300);
+	ck_assert_uint_eq(point(&f), 0);
+	hashed = covered(&f, EFFECT_HASH, AREA, 300 * PAGE) / PAGE;
+	ck_assert(hashed >= 100 && hashed <= 170);
+	ck_assert_uint_gt(covered(&f, EFFECT_HASH, AREA + 280 * PAGE, 20 * PAGE), 0);
+	guest_write(&f.t.t, AREA, 100);
+	ck_assert_uint_eq(point(&f), 1);
+	guest_write(&f.t.t, AREA, 1200);
+	ck_assert_uint_eq(point(&f), 0);
+	ck_assert_uint_gt(covered(&f, EFFECT_HASH, AREA + 900 * PAGE, 100 * PAGE), 0);
+	/* rests for 50 points */
+	for (int i = 0; i < 50; i++) {
+		guest_write(&f.t.t, AREA, 1);
+		ck_assert_msg(point(&f) == 0, "point %d", i);
+	}
+	guest_write(&f.t.t, AREA, 1);
+	ck_assert_uint_eq(point(&f), 1);
+	end(&f);
+}
+END_TEST
+
+/* Neither our own memory nor what others may change is looked at; a write to the latter leaves the point without proof. */
+START_TEST(left_out)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct fixture f;
+	struct user_regs_struct *r;
+	struct mapping *ours;
+
+	begin(&f);
+	ck_assert_int_eq(ftruncate(fd, 8 * PAGE), 0);
+	guest_map(&f.t.t, OTHER, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	guest_map(&f.t.t, OTHER + 16 * PAGE, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	guest_map(&f.t.t, OTHER + 32 * PAGE, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+	ours = (struct mapping *)aspace_find(&f.t.t.mm->as, OTHER + 16 * PAGE);
+	ours->flags |= ASPACE_HERMIT;
+	ck_assert_int_eq(eng_regs(&f.t.t, &r), 0);
+	r->rbx = OTHER + 8;
+	r->rcx = OTHER + 16 * PAGE + 8;
+	r->rdx = OTHER + 32 * PAGE + 8;
+	eng_regs_changed(&f.t.t);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_uint_eq(point(&f), i == 2);
+		ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 32 * PAGE), 0);
+		ck_assert_uint_eq(covered(&f, EFFECT_INPUT, OTHER, 32 * PAGE), 0);
+		ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER + 32 * PAGE, 8 * PAGE), PAGE);
+	}
+	guest_write(&f.t.t, OTHER + 16 * PAGE, 2);
+	guest_write(&f.t.t, OTHER + 33 * PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 32 * PAGE), 0);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER + 32 * PAGE, 8 * PAGE), 3 * PAGE);
+	guest_write(&f.t.t, OTHER, 1);
+	ck_assert_uint_eq(point(&f), 0);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 32 * PAGE), 0);
+	ck_assert_uint_eq(point(&f), 1);
+	close(fd);
+	end(&f);
+}
+END_TEST
+
+/* What came between two points is hashed too. */
+START_TEST(new_memory)
+{
+	struct fixture f;
+
+	begin(&f);
+	for (int i = 0; i < 3; i++)
+		point(&f);
+	guest_anon(&f.t.t, OTHER, 16 * PAGE);
+	guest_write(&f.t.t, OTHER + 4 * PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 16 * PAGE), 2 * PAGE);
+	guest_write(&f.t.t, OTHER + 5 * PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 16 * PAGE), 2 * PAGE);
+	end(&f);
+}
+END_TEST
+
+/* More pages than copies are kept of: each point is right nevertheless. */
+START_TEST(many_pages)
+{
+	struct fixture f;
+
+	begin(&f);
+	point(&f);
+	point(&f);
+	for (uint64_t i = 0; i < 12; i++) {
+		guest_write(&f.t.t, AREA + i * 90 * PAGE, 100);
+		ck_assert_uint_eq(point(&f), 1);
+		ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA + i * 90 * PAGE, 100 * PAGE), 100 * PAGE);
+		guest_write(&f.t.t, AREA + i * 90 * PAGE, 100);
+		ck_assert_uint_eq(point(&f), 1);
+		ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + i * 90 * PAGE, 100 * PAGE), 100 * 8);
+	}
+	end(&f);
+}
+END_TEST
+
+/* Asked without the code under test. */
+static bool kernel_can_track(void)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = 1u << 15 /* WP_ASYNC */ };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1);
+	bool can = fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return can;
+}
+
+int main(void)
+{
+	const TTest *const tests[] = { stack_window, operands, changed_words, registers, proved, too_many_pages, left_out, new_memory, many_pages };
+
+	/* the last ones are about proofs */
+	return test_run("points", tests, kernel_can_track() ? ARRAY_SIZE(tests) : 3);
+}
