@@ -205,7 +205,6 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 int rec_async_here(struct rec_task *t, enum event_point_reason why)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
-	enum event_point_kind kind = EVENT_POINT_STATE;
 	struct user_regs_struct *r;
 	struct code_insn insn;
 	struct code_plan plan;
@@ -216,13 +215,11 @@ int rec_async_here(struct rec_task *t, enum event_point_reason why)
 	code_decode(&mem, r->rip, &insn);
 	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
 		return 0;
+	/* A breakpoint would do too, but is slow in a loop: better to move on. */
 	if (!code_plan_single(&mem, r->rip, &plan) &&
-	    !code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan)) {
-		if (!code_plan_breakpoint(&mem, r->rip, &plan))
-			return 0;
-		kind = EVENT_POINT_BREAK;
-	}
-	rc = log_point(t, kind, why, 0);
+	    !code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+		return 0;
+	rc = log_point(t, EVENT_POINT_STATE, why, 0);
 	return rc < 0 ? rc : 1;
 }
 

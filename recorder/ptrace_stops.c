@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
+#define DEBUG_STATUS (offsetof(struct user, u_debugreg) + 6 * sizeof(long))
 #define BIT(signo) (1ull << ((signo) - 1))
 
 /* --- the relation --- */
@@ -383,6 +385,18 @@ static int group_stop(struct rec_task *t)
 	return hold(t, TRACE_GROUP, (uint32_t)t->t.stop.signo | (tr->seized ? PTRACE_EVENT_STOP << 8 : 0));
 }
 
+/* To a place close by: 1 = it is there, 0 = it met something else first. */
+static int move_on(struct rec_task *t)
+{
+	int rc = rec_async_point(t, EVENT_POINT_STOP);
+
+	if (rc < 0 || (t->state == REC_READY && t->inside && !t->ran))
+		return rc < 0 ? rc : 1;
+	t->trace->late = true;
+	t->trace->interrupt = false;
+	return 0;
+}
+
 static int trap_stop(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
@@ -393,11 +407,10 @@ static int trap_stop(struct rec_task *t)
 	if (!wanted || (t->in_call && !t->again))
 		return 0;
 	rc = settle(t);
-	if (rc <= 0) {
-		tr->late = rc == 0; /* a call is what it does next */
-		tr->interrupt = false;
+	if (rc == 0)
+		rc = move_on(t);
+	if (rc <= 0)
 		return rc;
-	}
 	if (tr->born && !tr->seized) {
 		tr->born = false;
 		hold(t, TRACE_EVENT, SIGSTOP);
@@ -586,6 +599,14 @@ static int put_off_call(struct rec_task *t, const siginfo_t *si)
 	return rc < 0 ? rc : hold_signal(t, si);
 }
 
+/* Steps to a better place have made the CPU forget which watchpoint it was. */
+static int hold_watch(struct rec_task *t, const siginfo_t *si)
+{
+	int rc = eng_request(&t->t, PTRACE_POKEUSER, DEBUG_STATUS, (void *)t->trace->watch_status);
+
+	return rc < 0 ? rc : hold_signal(t, si);
+}
+
 int rec_trace_signal(struct rec_task *t, const siginfo_t *si, uint32_t place)
 {
 	struct rec_trace *tr = t->trace;
@@ -608,9 +629,13 @@ int rec_trace_signal(struct rec_task *t, const siginfo_t *si, uint32_t place)
 		return fault(t, si);
 	if (place == EVENT_F_AT_CALL)
 		return put_off_call(t, si);
+	if (place && si->si_code == TRAP_HWBKPT)
+		return hold_watch(t, si);
 	rc = settle(t);
 	if (rc > 0)
 		return hold_signal(t, si);
+	if (rc == 0 && si->si_code == TRAP_HWBKPT)
+		rc = eng_request(&t->t, PTRACE_PEEKUSER, DEBUG_STATUS, &tr->watch_status);
 	if (rc == 0)
 		rc = rec_signal_put_aside(t, si);
 	return rc < 0 ? rc : 1;

@@ -250,7 +250,7 @@ uint64_t rec_slice_used(const struct rec_task *t);
 /* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
  * Sets t's state: ready, or with a stop to be handled. */
 int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
-/* Right here, wherever that is: 1. 0: at this instruction there can be none. */
+/* Right here: 1. 0: at this instruction there can be none. */
 int rec_async_here(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 /* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
 int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;

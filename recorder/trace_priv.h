@@ -55,6 +55,7 @@ struct rec_trace {
 	bool interrupt, late; /* PTRACE_INTERRUPT: a TRAP stop is to come; it came in the middle of a run: to be shown behind the next call */
 	bool vfork, vfork_done; /* in a vfork that was shown; whose end is to be shown */
 	bool then_exit;       /* held at an event whose call has ended */
+	uint64_t watch_status; /* debug register 6 of a watchpoint that was met */
 	uint64_t passed;      /* signals that the tracer let through in the middle of a run (bit signo-1) */
 	bool stale;           /* a TRAP stop that it has is older than the relation */
 	bool was_exec, asked; /* before the handler of a stop ran */
