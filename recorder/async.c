@@ -244,6 +244,27 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 	return rc < 0 || !t->n_stash ? rc : rec_signal_after_event(t);
 }
 
+int rec_async_here(struct rec_task *t, enum event_point_reason why)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct user_regs_struct *r;
+	struct code_insn insn;
+	struct code_plan plan;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	code_decode(&mem, r->rip, &insn);
+	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
+		return 0;
+	/* A breakpoint would do too, but is slow in a loop: better to move on. */
+	if (!code_plan_single(&mem, r->rip, &plan) &&
+	    !code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+		return 0;
+	rc = log_point(t, EVENT_POINT_STATE, why, 0);
+	return rc < 0 ? rc : 1;
+}
+
 /* May it be single-stepped without a trace, as one instruction? */
 static bool can_step(struct rec_task *t)
 {

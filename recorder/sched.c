@@ -341,7 +341,7 @@ static int start(struct rec_task *t)
 	if (r < 0)
 		return r;
 	t->state = t->next_how == ENG_LISTEN ? REC_LISTENING : REC_RUNNING;
-	if (t->next_how == ENG_RUN)
+	if (t->next_how == ENG_RUN || t->next_how == ENG_STEP)
 		t->ran = true;
 	return 0;
 }

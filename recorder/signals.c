@@ -95,7 +95,7 @@ static int trapped_instruction(struct rec_task *t)
 
 /* --- delivery --- */
 
-static void signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags)
+void rec_signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags)
 {
 	rec_event_init(t, ev, EVENT_SIGNAL);
 	ev->signo = (uint32_t)si->si_signo;
@@ -128,7 +128,7 @@ static int log_handler(struct rec_task *t, const siginfo_t *si, uint32_t flags, 
 	fx_registers(&t->rec->fx, &t->t);
 	fx_xstate(&t->rec->fx, &t->t);
 	frame_effect(t, r, old_rsp);
-	signal_event(t, &ev, si, flags | EVENT_F_HANDLER);
+	rec_signal_event(t, &ev, si, flags | EVENT_F_HANDLER);
 	ev.rip = rip;
 	ev.regs_hash = hash;
 	t->entry = *r;
@@ -182,11 +182,11 @@ int rec_signal_returned(struct rec_task *t)
 }
 
 /* Has it run no instruction since its last event? */
-static bool same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo)
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo)
 {
 	const struct user_regs_struct *e = &t->entry;
 
-	if (t->inside && !(t->due & BIT(signo)))
+	if (t->inside && (!signo || !(t->due & BIT(signo))))
 		return false;
 	return r->rip == e->rip && r->rsp == e->rsp && r->rbx == e->rbx && r->rbp == e->rbp && r->r12 == e->r12 && r->r13 == e->r13 &&
 	       r->r14 == e->r14 && r->r15 == e->r15 && r->rdi == e->rdi && r->rsi == e->rsi && r->rdx == e->rdx && r->r8 == e->r8 &&
@@ -194,7 +194,7 @@ static bool same_place(const struct rec_task *t, const struct user_regs_struct *
 }
 
 /* It arrived inside of computation: it waits for the place that is made an event now, or for the event that comes first. */
-static int put_aside(struct rec_task *t, const siginfo_t *si)
+int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 {
 	bool queued = si->si_signo >= SIGRTMIN_KERNEL;
 
@@ -220,7 +220,7 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 
 	if (eng_regs(&t->t, &r) < 0)
 		return ERR_GUEST_GONE;
-	signal_event(t, &ev, si, flags | EVENT_F_FATAL);
+	rec_signal_event(t, &ev, si, flags | EVENT_F_FATAL);
 	if (!(flags & EVENT_F_ASYNC))
 		ev.regs_hash = eng_regs_hash(r);
 	rec_ready(t, ENG_RUN, si->si_signo);
@@ -237,16 +237,16 @@ static int deliver_async(struct rec_task *t, const siginfo_t *si, uint64_t caugh
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!place && same_place(t, r, si->si_signo))
+		if (!place && rec_same_place(t, r, si->si_signo))
 			place = EVENT_F_AFTER;
-		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : put_aside(t, si);
+		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : rec_signal_put_aside(t, si);
 	}
 	if (!place && !(default_stops & bit && t->in_call)) {
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!same_place(t, r, si->si_signo))
-			return put_aside(t, si);
+		if (!rec_same_place(t, r, si->si_signo))
+			return rec_signal_put_aside(t, si);
 	}
 	if (!(default_stops & bit))
 		return log_fatal(t, si, EVENT_F_ASYNC | place);
@@ -269,21 +269,21 @@ int rec_interrupted_by_nothing(struct rec_task *t)
 	return rc < 0 ? rc : coming && !(coming & ~unseen(&s));
 }
 
-static bool is_fault(const siginfo_t *si)
+bool rec_signal_is_fault(const siginfo_t *si)
 {
 	return si->si_code > 0 && (fault_signals & BIT(si->si_signo));
 }
 
-static int deliver(struct rec_task *t, const siginfo_t *si, uint32_t place)
+int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place)
 {
-	struct eng_sigsets sets;
 	uint64_t bit = BIT(si->si_signo);
+	struct eng_sigsets sets;
 	int rc = eng_sigsets(&t->t, &sets);
 
 	if (rc < 0)
 		return rc;
 	log_debug("thread %u: signal %d code %d", t->num, si->si_signo, si->si_code);
-	if (!place && is_fault(si))
+	if (!place && rec_signal_is_fault(si))
 		return sets.caught & bit ? enter_handler(t, si, 0) : log_fatal(t, si, 0);
 	if (unseen(&sets) & bit) {
 		rec_ready(t, ENG_RUN, si->si_signo);
@@ -325,10 +325,14 @@ int rec_signal_stop(struct rec_task *t)
 		return rec_chaos_touched(t);
 	if (t->redelivering && si.si_signo == t->redeliver.si_signo) {
 		rc = take_redelivered(t, &si, &place);
-		if (rc < 0)
-			return rc;
+	} else if (t->rec->n_traced && rec_trace_siginfo(t, &si)) {
+		rc = eng_set_siginfo(&t->t, &si);
 	}
-	return deliver(t, &si, place);
+	if (rc >= 0 && t->trace)
+		rc = rec_trace_signal(t, &si, place);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return rec_signal_deliver(t, &si, place);
 }
 
 /* --- boundaries --- */
@@ -426,7 +430,7 @@ int rec_signal_after_event(struct rec_task *t)
 	rc = next_waiting(t, &si);
 	if (rc > 0)
 		rc = eng_set_siginfo(&t->t, &si);
-	return rc < 0 || !si.si_signo ? rc : deliver(t, &si, EVENT_F_AFTER);
+	return rc < 0 || !si.si_signo ? rc : rec_signal_deliver(t, &si, EVENT_F_AFTER);
 }
 
 int rec_restart_seen(struct rec_task *t)
