@@ -7,20 +7,23 @@
  * Pages are those that the process writes for itself: not ours, not the kernel's, none that somebody outside of the recording may change.
  * Words are 8 bytes, aligned.
  *
- * Proof. A process that comes here a second time computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the
- * pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
+ * Proof. The first point of an address space hashes all of its own memory that exists: nothing else can differ (own.c). A process that
+ * comes here computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
  * point in one go, and whatever t writes meanwhile changes the state that is to be recognised. The pages hashed are all of those when the last
  * take lies before R. It does: takes (and the start of tracking) happen at points only, a point is an event of the thread that ran and ends its
  * run, and between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses nothing: t wrote
  * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
  * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
  * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either.
+ * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when there is little of it,
+ * else a part.
  *
  * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may come), and it differs. The dynamic
  * linker and signal frames leave XSAVE areas there, in which the processor notes what it takes for unused, and that depends on when the kernel
  * switched between threads. */
 #define LOG_AREA "recorder.points"
 #include "recorder/rec_priv.h"
+#include "recorder/points_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +37,7 @@
 #include "engine/code.h"
 #include "engine/dirty.h"
 
-#define PAGE ENG_PAGE
+#define PAGE POINT_PAGE
 #define WORDS (PAGE / 8)
 #define USER_END (1ull << 47)
 /* Pages that are looked at because the code seems to work with them, and because they were written. */
@@ -60,10 +63,17 @@
 #define REST_POINTS_MAX 3200u
 /* So many points with tracking, and a rest is short again. */
 #define STEADY_POINTS 20u
+/* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first point, once: */
+#define FIRST_PAGES 8192u
+#define FIRST_LOOKS (1u << 20)
+/* Later: so much of the time computed since, at about so much a page, and not less than so many. */
+#define HASH_PERCENT 3u
+#define PAGE_NS 1000u
+#define HASHED_MIN 256u
+#define LOOKS_PER_PAGE 16u
 /* Threads whose dead stack is known; the others' is compared like all memory. */
 #define DEAD_MAX 64u
-/* How far below a growing stack's known start an address still counts as part of it. */
-#define STACK_REACH (64ull << 20)
+
 
 struct look {
 	uint64_t addr;
@@ -76,12 +86,6 @@ struct look {
 struct copy {
 	uint64_t addr; /* 0 = free */
 	uint32_t point; /* the last one that looked at it */
-};
-
-/* Adjacent pages. */
-struct run {
-	uint64_t addr;
-	uint32_t pages;
 };
 
 /* What is kept per address space: mm->owner. */
@@ -106,6 +110,7 @@ struct points {
 	struct run run[TRACKED_MAX]; /* written pages */
 	uint32_t n_runs, n_written;
 	bool foreign; /* pages that a point may not look at were written */
+	struct own own; /* all pages, when it is not known which were written */
 };
 
 static void points_free(void *owner)
@@ -135,7 +140,7 @@ static struct points *points_of(struct eng_mm *mm)
 		points_free(p);
 		return NULL;
 	}
-	p->awake = 2;
+	p->awake = 1;
 	p->rest = REST_POINTS;
 	mm->owner = p;
 	mm->owner_free = points_free;
@@ -143,24 +148,6 @@ static struct points *points_of(struct eng_mm *mm)
 }
 
 /* --- which pages --- */
-
-/* The mapping that holds addr, which may be a stack that has grown. */
-static const struct mapping *mapping_of(const struct aspace *as, uint64_t addr)
-{
-	const struct mapping *m = aspace_next(as, addr);
-
-	if (!m || m->start <= addr)
-		return m;
-	return (m->flags & ASPACE_GROWSDOWN) && m->start - addr <= STACK_REACH ? m : NULL;
-}
-
-/* May a point look at it? What a file's view or a shared mapping of a file holds may come from outside of the recording. */
-static bool is_own(const struct mapping *m)
-{
-	if (!m || !(m->prot & PROT_WRITE) || (m->flags & (ASPACE_HERMIT | ASPACE_VDSO | ASPACE_VIEW)))
-		return false;
-	return !(m->flags & ASPACE_SHARED) || (m->flags & ASPACE_ANON);
-}
 
 /* Index of the first page at or behind addr. */
 static unsigned lower(const struct points *p, uint64_t addr)
@@ -195,7 +182,7 @@ static struct look *look_at(struct points *p, uint64_t addr)
 
 static void look_near(struct points *p, const struct aspace *as, uint64_t addr)
 {
-	struct look *l = is_own(mapping_of(as, addr)) ? look_at(p, ALIGN_DOWN(addr, (uint64_t)PAGE)) : NULL;
+	struct look *l = own_is(own_mapping(as, addr)) ? look_at(p, ALIGN_DOWN(addr, (uint64_t)PAGE)) : NULL;
 
 	if (l)
 		l->near = true;
@@ -215,7 +202,7 @@ static bool has_word(const struct look *l, unsigned w)
 static void want_words(struct points *p, const struct aspace *as, uint64_t addr, uint64_t len)
 {
 	for (uint64_t at = ALIGN_DOWN(addr, (uint64_t)8); at < addr + len; at += 8) {
-		struct look *l = is_own(mapping_of(as, at)) ? look_at(p, ALIGN_DOWN(at, (uint64_t)PAGE)) : NULL;
+		struct look *l = own_is(own_mapping(as, at)) ? look_at(p, ALIGN_DOWN(at, (uint64_t)PAGE)) : NULL;
 
 		if (!l)
 			continue;
@@ -268,7 +255,7 @@ static void look_data(struct points *p, const struct aspace *as)
 		const struct mapping *m = &as->m[i], *before = i ? &as->m[i - 1] : NULL;
 		bool bss = (m->flags & ASPACE_ANON) && before && before->end == m->start && !(before->flags & ASPACE_ANON);
 
-		if (!is_own(m) || (m->flags & ASPACE_SHARED) || m->end - m->start > DATA_PAGES * PAGE || (!bss && (m->flags & ASPACE_ANON)))
+		if (!own_is(m) || (m->flags & ASPACE_SHARED) || m->end - m->start > DATA_PAGES * PAGE || (!bss && (m->flags & ASPACE_ANON)))
 			continue;
 		for (uint64_t at = m->start; at < m->end; at += PAGE)
 			look_at(p, at);
@@ -287,10 +274,10 @@ static int note_written(void *ctx, uint64_t addr, uint64_t pages)
 	struct taking *k = ctx;
 
 	for (uint64_t at = addr, end = addr + pages * PAGE; at < end;) {
-		const struct mapping *m = mapping_of(k->as, at);
+		const struct mapping *m = own_mapping(k->as, at);
 		uint64_t stop = m ? MIN(m->end, end) : end;
 
-		if (is_own(m)) {
+		if (own_is(m)) {
 			uint32_t n = (uint32_t)((stop - at) / PAGE);
 
 			k->p->run[k->p->n_runs++] = (struct run){ at, n };
@@ -391,10 +378,10 @@ static bool written_are_read(const struct points *p)
  * them. Others, of coroutines say, may lie in the middle of anything. */
 static void note_dead(struct points *p, const struct aspace *as, const struct user_regs_struct *r)
 {
-	const struct mapping *m = r->rsp > RED_ZONE && r->rsp < USER_END ? mapping_of(as, r->rsp - RED_ZONE) : NULL;
+	const struct mapping *m = r->rsp > RED_ZONE && r->rsp < USER_END ? own_mapping(as, r->rsp - RED_ZONE) : NULL;
 	bool grows = m && (m->flags & ASPACE_GROWSDOWN);
 
-	if (p->n_dead == DEAD_MAX || !is_own(m) || r->rsp >= m->end || (!grows && (r->fs_base < r->rsp || r->fs_base >= m->end)))
+	if (p->n_dead == DEAD_MAX || !own_is(m) || r->rsp >= m->end || (!grows && (r->fs_base < r->rsp || r->fs_base >= m->end)))
 		return;
 	p->dead[p->n_dead++] = (struct dead){ grows ? m->start - MIN(m->start, STACK_REACH) : m->start,
 					       ALIGN_DOWN(r->rsp - RED_ZONE, (uint64_t)8) };
@@ -567,11 +554,20 @@ static void add_words(struct fx *fx, const struct look *l, const uint8_t *bytes)
 	}
 }
 
+/* Adjacent pages; the first one behind its dead stack. */
+static void add_hash(struct fx *fx, const uint8_t *bytes, uint64_t addr, uint64_t pages, uint64_t from)
+{
+	struct effect *e = fx_add(fx, EFFECT_HASH);
+
+	e->addr = addr + from;
+	e->len = pages * PAGE - from;
+	e->hash = eng_hash(bytes + from, e->len);
+}
+
 static void add_hashes(struct fx *fx, const struct points *p)
 {
 	for (unsigned i = 0; i < p->n;) {
 		unsigned end = i + 1;
-		struct effect *e;
 
 		if (!p->ok[i]) {
 			i++;
@@ -579,12 +575,137 @@ static void add_hashes(struct fx *fx, const struct points *p)
 		}
 		while (end < p->n && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE && !p->look[end].from)
 			end++;
-		e = fx_add(fx, EFFECT_HASH);
-		e->addr = p->look[i].addr + p->look[i].from;
-		e->len = (uint64_t)(end - i) * PAGE - p->look[i].from;
-		e->hash = eng_hash(p->pages + (size_t)i * PAGE + p->look[i].from, e->len);
+		add_hash(fx, p->pages + (size_t)i * PAGE, p->look[i].addr, end - i, p->look[i].from);
 		i = end;
 	}
+}
+
+/* --- all memory --- */
+
+/* How many of the pages from addr on can be hashed together, and where that starts in the first (PAGE: it is dead stack). */
+static uint32_t joint_pages(const struct points *p, uint64_t addr, uint32_t pages, uint64_t *ret_from)
+{
+	uint32_t n = 1;
+
+	*ret_from = dead_bytes(p, addr);
+	while (n < MIN(pages, PAGES_MAX) && *ret_from < PAGE && !dead_bytes(p, addr + (uint64_t)n * PAGE))
+		n++;
+	return n;
+}
+
+/* False: some page cannot be read. */
+static bool hash_run(struct points *p, struct rec_task *t, const struct run *run)
+{
+	uint64_t addr[PAGES_MAX], from;
+	bool ok[PAGES_MAX], all = true;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < run->pages; i += n) {
+		uint32_t readable = 0;
+
+		addr[0] = run->addr + (uint64_t)i * PAGE;
+		n = joint_pages(p, addr[0], run->pages - i, &from);
+		if (from == PAGE)
+			continue;
+		for (uint32_t k = 1; k < n; k++)
+			addr[k] = addr[k - 1] + PAGE;
+		eng_read_pages(&t->t, addr, n, p->pages, ok);
+		while (readable < n && ok[readable])
+			readable++;
+		if (readable)
+			add_hash(&t->rec->fx, p->pages, addr[0], readable, from);
+		if (readable < n) {
+			all = false;
+			n = readable + 1;
+		}
+	}
+	return all;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->pages != y->pages ? (x->pages < y->pages ? -1 : 1) : (x->addr < y->addr ? -1 : x->addr > y->addr);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Long runs are what a program works on, short ones what it works with. */
+static void keep_short_runs(struct own *own, uint32_t pages)
+{
+	uint32_t n = 0;
+
+	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_length);
+	while (n < own->n_runs && pages) {
+		struct run *r = &own->run[n++];
+
+		r->pages = MIN(r->pages, pages);
+		pages -= r->pages;
+	}
+	own->n_runs = n;
+}
+
+static bool in_runs(const struct own *own, uint32_t n, uint64_t addr)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (own->run[mid].addr + (uint64_t)own->run[mid].pages * PAGE <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && own->run[lo].addr <= addr;
+}
+
+/* The pages that the point looks at anyway. */
+static void add_looked_at(struct points *p)
+{
+	struct own *own = &p->own;
+	uint32_t n = own->n_runs, joined = 0;
+
+	qsort(own->run, n, sizeof(own->run[0]), by_address);
+	for (uint32_t i = 0; i < p->n; i++)
+		if (!in_runs(own, n, p->look[i].addr) && own->n_runs < ARRAY_SIZE(own->run))
+			own->run[own->n_runs++] = (struct run){ p->look[i].addr, 1 };
+	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_address);
+	for (uint32_t i = 1; i < own->n_runs; i++) {
+		struct run *last = &own->run[joined], *r = &own->run[i];
+
+		if (last->addr + (uint64_t)last->pages * PAGE == r->addr)
+			last->pages += r->pages;
+		else
+			own->run[++joined] = *r;
+	}
+	own->n_runs = MIN(own->n_runs, joined + 1);
+}
+
+/* 1: all that can differ is hashed. 0: as much as is affordable. */
+static int hash_memory(struct points *p, struct rec_task *t, uint64_t computed_ns)
+{
+	bool first = p->point == 1, all;
+	uint32_t max = first ? FIRST_PAGES : (uint32_t)MIN(MAX(computed_ns * HASH_PERCENT / 100 / PAGE_NS, (uint64_t)HASHED_MIN), (uint64_t)FIRST_PAGES);
+	struct own *own = &p->own;
+	int r = own_pages(&t->t, 0, UINT32_MAX, first ? FIRST_LOOKS : max * LOOKS_PER_PAGE, own);
+
+	if (r < 0)
+		return r;
+	all = !own->next && !own->foreign && own->n_pages <= max;
+	if (own->n_pages > max)
+		keep_short_runs(own, max);
+	if (!all)
+		add_looked_at(p);
+	for (uint32_t i = 0; i < own->n_runs; i++)
+		all &= hash_run(p, t, &own->run[i]);
+	return all;
 }
 
 static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, bool *ret_all)
@@ -628,8 +749,14 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	for (unsigned i = 0; i < p->n; i++)
 		if (p->ok[i])
 			add_words(fx, &p->look[i], p->pages + (size_t)i * PAGE);
-	add_hashes(fx, p);
-	ev->args[EVENT_POINT_PROVED] = all && written_are_read(p);
+	all = all && written_are_read(p);
+	if (all)
+		add_hashes(fx, p);
+	else
+		rc = hash_memory(p, t, ev->args[EVENT_POINT_CPU]);
+	if (rc < 0)
+		return rc;
+	ev->args[EVENT_POINT_PROVED] = all || rc;
 	rc = start_tracking(p, t);
 	return rc < 0 ? rc : fx->error;
 }
