@@ -42,9 +42,10 @@
 #define USER_END (1ull << 47)
 /* Pages that are looked at because the code seems to work with them, and because they were written. */
 #define GUESSED_MAX 32u
-#define WRITTEN_MAX 128u
-/* Both, and copies kept, per address space. */
+#define WRITTEN_MAX 608u
 #define PAGES_MAX (GUESSED_MAX + WRITTEN_MAX)
+/* Kept per address space. */
+#define COPIES_MAX 192u
 #define STACK_PAGES 4u
 #define RED_ZONE 128u
 #define STACK_WINDOW 512u
@@ -71,6 +72,8 @@
 #define PAGE_NS 1000u
 #define HASHED_MIN 256u
 #define LOOKS_PER_PAGE 16u
+/* So much of it are pages that changed at earlier points. */
+#define HOT_PERCENT 75u
 /* Threads whose dead stack is known; the others' is compared like all memory. */
 #define DEAD_MAX 64u
 
@@ -80,6 +83,7 @@ struct look {
 	bool near; /* named by the stack pointer, another register or an operand */
 	bool written;
 	uint16_t from; /* bytes before it are dead stack */
+	int16_t copy; /* -1 = none */
 	uint64_t log[WORDS / 64]; /* words to log */
 };
 
@@ -91,14 +95,17 @@ struct copy {
 /* What is kept per address space: mm->owner. */
 struct points {
 	uint32_t point; /* number of the present one, from 1 */
-	struct copy copy[PAGES_MAX];
-	uint8_t *copies;  /* PAGES_MAX pages */
+	struct copy copy[COPIES_MAX];
+	uint8_t *copies;  /* their pages */
+	struct heat *heat;
+	uint64_t cursor;  /* where the next point goes on to look at pages that it has no reason to look at */
 	struct eng_dirty *dirty; /* NULL = not tracked */
 	bool untracked;   /* it cannot be */
 	uint32_t since;   /* first point with what was written */
 	uint32_t awake;   /* number of the point at which tracking may start again */
 	uint32_t rest;    /* points, the next time */
 	/* of the present point: */
+	uint32_t afford; /* pages that may be hashed without tracking */
 	struct look look[PAGES_MAX]; /* by address */
 	unsigned n, max;
 	uint8_t *pages; /* their contents */
@@ -121,6 +128,7 @@ static void points_free(void *owner)
 		return;
 	eng_dirty_free(p->dirty);
 	free(p->copies);
+	free(p->heat);
 	free(p->pages);
 	free(p);
 }
@@ -134,9 +142,10 @@ static struct points *points_of(struct eng_mm *mm)
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	p->copies = malloc((size_t)PAGES_MAX * PAGE);
+	p->copies = malloc((size_t)COPIES_MAX * PAGE);
 	p->pages = malloc((size_t)PAGES_MAX * PAGE);
-	if (!p->copies || !p->pages) {
+	p->heat = heat_new();
+	if (!p->copies || !p->pages || !p->heat) {
 		points_free(p);
 		return NULL;
 	}
@@ -465,22 +474,15 @@ static void whole_page(struct look *l, const uint8_t *now)
 			set_word(l, w);
 }
 
-static struct copy *copy_of(struct points *p, uint64_t addr)
-{
-	for (unsigned i = 0; i < PAGES_MAX; i++)
-		if (p->copy[i].addr == addr)
-			return &p->copy[i];
-	return NULL;
-}
-
+/* The one to be given up; NULL: all are of this point. */
 static struct copy *oldest_copy(struct points *p)
 {
 	struct copy *c = &p->copy[0];
 
-	for (unsigned i = 0; i < PAGES_MAX; i++)
+	for (unsigned i = 0; i < COPIES_MAX; i++)
 		if (p->copy[i].point < c->point)
 			c = &p->copy[i];
-	return c;
+	return c->point == p->point ? NULL : c;
 }
 
 static uint8_t *copy_bytes(struct points *p, const struct copy *c)
@@ -490,6 +492,7 @@ static uint8_t *copy_bytes(struct points *p, const struct copy *c)
 
 struct budget {
 	unsigned words, fresh;
+	bool copies;
 };
 
 /* A page is compared with its copy and becomes the copy. */
@@ -497,18 +500,20 @@ static void look_page(struct points *p, unsigned i, struct budget *left)
 {
 	struct look *l = &p->look[i];
 	const uint8_t *now = p->pages + (size_t)i * PAGE;
-	struct copy *c = copy_of(p, l->addr);
+	struct copy *c = l->copy >= 0 ? &p->copy[l->copy] : NULL;
 
 	if (c) {
 		left->words -= changed_words(l, now, copy_bytes(p, c), MIN(PAGE_WORDS_MAX, left->words));
-	} else {
-		c = oldest_copy(p);
-		c->addr = l->addr;
-		if (left->fresh) {
-			left->fresh--;
-			whole_page(l, now);
-		}
+	} else if (left->fresh) {
+		left->fresh--;
+		whole_page(l, now);
 	}
+	if (!c && left->copies)
+		c = oldest_copy(p);
+	left->copies = left->copies && c;
+	if (!c)
+		return;
+	c->addr = l->addr;
 	c->point = p->point;
 	memcpy(copy_bytes(p, c), now, PAGE);
 }
@@ -516,14 +521,18 @@ static void look_page(struct points *p, unsigned i, struct budget *left)
 /* What the code works with comes first, the rest as far as it goes. */
 static void choose_words(struct points *p)
 {
-	struct budget left = { POINT_WORDS_MAX, FRESH_PAGES_MAX };
+	struct budget left = { POINT_WORDS_MAX, FRESH_PAGES_MAX, true };
 
+	for (unsigned i = 0; i < p->n; i++)
+		p->look[i].copy = -1;
 	/* first of all, so that none makes room for another page of this point */
-	for (unsigned i = 0; i < p->n; i++) {
-		struct copy *c = copy_of(p, p->look[i].addr);
+	for (unsigned c = 0; c < COPIES_MAX; c++) {
+		unsigned i = lower(p, p->copy[c].addr);
 
-		if (c)
-			c->point = p->point;
+		if (i < p->n && p->copy[c].addr && p->look[i].addr == p->copy[c].addr) {
+			p->look[i].copy = (int16_t)c;
+			p->copy[c].point = p->point;
+		}
 	}
 	for (int near = 1; near >= 0; near--)
 		for (unsigned i = 0; i < p->n; i++)
@@ -564,8 +573,11 @@ static void add_hash(struct fx *fx, const uint8_t *bytes, uint64_t addr, uint64_
 	e->hash = eng_hash(bytes + from, e->len);
 }
 
-static void add_hashes(struct fx *fx, const struct points *p)
+static void add_hashes(struct points *p, struct fx *fx)
 {
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->ok[i])
+			heat_note(p->heat, p->look[i].addr, p->pages + (size_t)i * PAGE);
 	for (unsigned i = 0; i < p->n;) {
 		unsigned end = i + 1;
 
@@ -593,15 +605,30 @@ static uint32_t joint_pages(const struct points *p, uint64_t addr, uint32_t page
 	return n;
 }
 
+static uint32_t hash_readable(struct points *p, struct rec_task *t, const uint64_t *addr, uint32_t n, uint64_t from)
+{
+	bool ok[PAGES_MAX];
+	uint32_t readable = 0;
+
+	eng_read_pages(&t->t, addr, n, p->pages, ok);
+	while (readable < n && ok[readable]) {
+		heat_note(p->heat, addr[readable], p->pages + (size_t)readable * PAGE);
+		readable++;
+	}
+	if (readable)
+		add_hash(&t->rec->fx, p->pages, addr[0], readable, from);
+	return readable;
+}
+
 /* False: some page cannot be read. */
 static bool hash_run(struct points *p, struct rec_task *t, const struct run *run)
 {
 	uint64_t addr[PAGES_MAX], from;
-	bool ok[PAGES_MAX], all = true;
+	bool all = true;
 	uint32_t n;
 
 	for (uint32_t i = 0; i < run->pages; i += n) {
-		uint32_t readable = 0;
+		uint32_t readable;
 
 		addr[0] = run->addr + (uint64_t)i * PAGE;
 		n = joint_pages(p, addr[0], run->pages - i, &from);
@@ -609,11 +636,7 @@ static bool hash_run(struct points *p, struct rec_task *t, const struct run *run
 			continue;
 		for (uint32_t k = 1; k < n; k++)
 			addr[k] = addr[k - 1] + PAGE;
-		eng_read_pages(&t->t, addr, n, p->pages, ok);
-		while (readable < n && ok[readable])
-			readable++;
-		if (readable)
-			add_hash(&t->rec->fx, p->pages, addr[0], readable, from);
+		readable = hash_readable(p, t, addr, n, from);
 		if (readable < n) {
 			all = false;
 			n = readable + 1;
@@ -651,61 +674,76 @@ static void keep_short_runs(struct own *own, uint32_t pages)
 	own->n_runs = n;
 }
 
-static bool in_runs(const struct own *own, uint32_t n, uint64_t addr)
-{
-	uint32_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (own->run[mid].addr + (uint64_t)own->run[mid].pages * PAGE <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < n && own->run[lo].addr <= addr;
-}
-
-/* The pages that the point looks at anyway. */
+/* The pages that the point looks at anyway are added, and what overlaps or touches becomes one run. */
 static void add_looked_at(struct points *p)
 {
 	struct own *own = &p->own;
-	uint32_t n = own->n_runs, joined = 0;
+	uint32_t joined = 0;
 
-	qsort(own->run, n, sizeof(own->run[0]), by_address);
-	for (uint32_t i = 0; i < p->n; i++)
-		if (!in_runs(own, n, p->look[i].addr) && own->n_runs < ARRAY_SIZE(own->run))
-			own->run[own->n_runs++] = (struct run){ p->look[i].addr, 1 };
+	for (uint32_t i = 0; i < p->n && own->n_runs < ARRAY_SIZE(own->run); i++)
+		own->run[own->n_runs++] = (struct run){ p->look[i].addr, 1 };
 	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_address);
 	for (uint32_t i = 1; i < own->n_runs; i++) {
 		struct run *last = &own->run[joined], *r = &own->run[i];
+		uint64_t end = last->addr + (uint64_t)last->pages * PAGE, r_end = r->addr + (uint64_t)r->pages * PAGE;
 
-		if (last->addr + (uint64_t)last->pages * PAGE == r->addr)
-			last->pages += r->pages;
-		else
+		if (r->addr > end)
 			own->run[++joined] = *r;
+		else if (r_end > end)
+			last->pages += (uint32_t)((r_end - end) / PAGE);
 	}
 	own->n_runs = MIN(own->n_runs, joined + 1);
 }
 
-/* 1: all that can differ is hashed. 0: as much as is affordable. */
-static int hash_memory(struct points *p, struct rec_task *t, uint64_t computed_ns)
+/* Which runs? 1: all that there is. 0: as much as is affordable: what changed at earlier points (it is looked at anyway) and, in turn, some of the
+ * rest, to find out what else changes. */
+static int choose_runs(struct points *p, struct rec_task *t)
 {
-	bool first = p->point == 1, all;
-	uint32_t max = first ? FIRST_PAGES : (uint32_t)MIN(MAX(computed_ns * HASH_PERCENT / 100 / PAGE_NS, (uint64_t)HASHED_MIN), (uint64_t)FIRST_PAGES);
+	bool first = p->point == 1;
 	struct own *own = &p->own;
-	int r = own_pages(&t->t, 0, UINT32_MAX, first ? FIRST_LOOKS : max * LOOKS_PER_PAGE, own);
+	int r = own_pages(&t->t, 0, first ? UINT32_MAX : p->afford + 1, first ? FIRST_LOOKS : (uint64_t)p->afford * LOOKS_PER_PAGE, own);
 
-	if (r < 0)
-		return r;
-	all = !own->next && !own->foreign && own->n_pages <= max;
-	if (own->n_pages > max)
-		keep_short_runs(own, max);
-	if (!all)
-		add_looked_at(p);
-	for (uint32_t i = 0; i < own->n_runs; i++)
-		all &= hash_run(p, t, &own->run[i]);
-	return all;
+	if (r < 0 || (!own->next && !own->foreign && own->n_pages <= p->afford))
+		return r < 0 ? r : 1;
+	if (first) {
+		if (own->n_pages > p->afford)
+			keep_short_runs(own, p->afford);
+	} else if (own->next || own->n_pages > p->afford) {
+		uint32_t left = p->afford - MIN(p->afford, p->n);
+
+		r = own_pages(&t->t, p->cursor, left, (uint64_t)left * LOOKS_PER_PAGE, own);
+		p->cursor = own->next;
+	}
+	add_looked_at(p);
+	return MIN(r, 0);
+}
+
+/* 1: all that can differ is hashed. 0: a part. */
+static int hash_memory(struct points *p, struct rec_task *t)
+{
+	int r = choose_runs(p, t);
+	bool all = r > 0;
+
+	for (uint32_t i = 0; r >= 0 && i < p->own.n_runs; i++)
+		all &= hash_run(p, t, &p->own.run[i]);
+	return r < 0 ? r : all;
+}
+
+static void look_hot(struct points *p, const struct aspace *as)
+{
+	uint64_t addr[PAGES_MAX];
+	uint32_t n = heat_pages(p->heat, addr, MIN(p->afford * HOT_PERCENT / 100, PAGES_MAX));
+
+	for (uint32_t i = 0; i < n; i++)
+		if (own_is(own_mapping(as, addr[i])))
+			look_at(p, addr[i]);
+}
+
+static uint32_t affordable_pages(const struct points *p, uint64_t computed_ns)
+{
+	uint64_t n = MIN(computed_ns / 100 * HASH_PERCENT / PAGE_NS, (uint64_t)FIRST_PAGES);
+
+	return p->point == 1 ? FIRST_PAGES : (uint32_t)MAX(n, (uint64_t)HASHED_MIN);
 }
 
 static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, bool *ret_all)
@@ -720,6 +758,8 @@ static int look_around(struct points *p, struct rec_task *t, const struct user_r
 	if (!all && !p->n_written)
 		look_data(p, &t->t.mm->as);
 	p->max = PAGES_MAX;
+	if (!all)
+		look_hot(p, &t->t.mm->as);
 	*ret_all = look_written(p) && all;
 	find_dead(p, t, r);
 	leave_out_dead(p);
@@ -731,12 +771,14 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	struct fx *fx = &t->rec->fx;
 	struct user_regs_struct *r, regs;
 	struct points *p = points_of(t->t.mm);
+	uint64_t start = cpu_ns();
 	bool all;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc < 0 || !p)
 		return rc < 0 ? rc : -ENOMEM;
 	p->point++;
+	p->afford = affordable_pages(p, ev->args[EVENT_POINT_CPU]);
 	rc = look_around(p, t, r, &all);
 	if (rc < 0)
 		return rc;
@@ -751,12 +793,14 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 			add_words(fx, &p->look[i], p->pages + (size_t)i * PAGE);
 	all = all && written_are_read(p);
 	if (all)
-		add_hashes(fx, p);
+		add_hashes(p, fx);
 	else
-		rc = hash_memory(p, t, ev->args[EVENT_POINT_CPU]);
+		rc = hash_memory(p, t);
 	if (rc < 0)
 		return rc;
 	ev->args[EVENT_POINT_PROVED] = all || rc;
+	log_debug("point %u of process %d: %u pages looked at, %u written, proved %d, %u us", p->point, t->t.tgid, p->n, p->n_written,
+		  (int)ev->args[EVENT_POINT_PROVED], (unsigned)((cpu_ns() - start) / 1000));
 	rc = start_tracking(p, t);
 	return rc < 0 ? rc : fx->error;
 }
