@@ -206,7 +206,7 @@ int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 	else
 		rec_warn(t->rec, "more than %d signals waited for one thread: some were lost", STASH_MAX);
 out:
-	if (t->rec->chaos && rec_chaos_defers_signal(t)) {
+	if (t->rec->chaos && t->n_stash < STASH_MAX / 8 && rec_chaos_defers_signal(t)) {
 		rec_ready(t, ENG_RUN, 0);
 		return 0;
 	}
