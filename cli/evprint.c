@@ -308,6 +308,8 @@ static void put_signal(struct evprint *p UNUSED, const struct event *ev, struct 
 		buf_printf(out, " handler at 0x%" PRIx64, ev->rip);
 	if (ev->flags & EVENT_F_FATAL)
 		buf_printf(out, " kills the process");
+	if (!(ev->flags & (EVENT_F_HANDLER | EVENT_F_FATAL)))
+		buf_printf(out, " for its tracer");
 }
 
 static void put_exit(struct evprint *p UNUSED, const struct event *ev, struct buf *out)

@@ -64,6 +64,7 @@ struct eng_task {
 	bool gone;           /* reaped */
 	struct eng_stop stop; /* last stop */
 	bool running;        /* resumed and no stop seen since */
+	bool remoted;        /* a remote call was made since: the kernel has forgotten .stop, no signal can be injected there */
 };
 
 /* --- address spaces --- */
@@ -89,6 +90,9 @@ int eng_set_siginfo(struct eng_task *t, const siginfo_t *si) MUST_CHECK;
 int eng_sigmask(struct eng_task *t, uint64_t *ret) MUST_CHECK;
 /* Takes one signal out of the mask. */
 int eng_unblock(struct eng_task *t, int signo) MUST_CHECK;
+/* Any other request to the stopped task, as the kernel has it (PEEK stores at data). Changed registers are written before; cached ones are
+ * forgotten. The kernel's result. */
+int eng_request(struct eng_task *t, unsigned request, uint64_t addr, void *data) MUST_CHECK;
 /* Signal sets of /proc/TID/status (bit signo-1); pending: of the thread and of its process. */
 struct eng_sigsets {
 	uint64_t pending, blocked, ignored, caught;

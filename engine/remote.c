@@ -103,6 +103,7 @@ int eng_remote(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t 
 	if (set_mask(t, mask) < 0)
 		return ERR_GUEST_GONE;
 	t->stop = stop;
+	t->remoted = true;
 	eng_regs_set(t, &saved);
 	return rc;
 }

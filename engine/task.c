@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -162,6 +163,17 @@ int eng_unblock(struct eng_task *t, int signo)
 		return r;
 	mask &= ~(1ull << (signo - 1));
 	return ptrace_call(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+}
+
+int eng_request(struct eng_task *t, unsigned request, uint64_t addr, void *data)
+{
+	long r = t->regs_dirty ? ptrace_call(PTRACE_SETREGS, t->tid, NULL, &t->regs) : 0;
+
+	if (r < 0)
+		return (int)r;
+	t->regs_valid = t->regs_dirty = false;
+	r = syscall(SYS_ptrace, request, t->tid, addr, data);
+	return r >= 0 ? (int)r : errno == ESRCH ? ERR_GUEST_GONE : -errno;
 }
 
 int eng_sigsets(struct eng_task *t, struct eng_sigsets *ret)

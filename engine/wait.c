@@ -75,7 +75,7 @@ const char *eng_stop_name(enum eng_stop_kind kind)
 static void note_stop(struct eng_task *t, const struct eng_stop *st)
 {
 	t->stop = *st;
-	t->running = false;
+	t->running = t->remoted = false;
 	t->regs_valid = t->regs_dirty = false;
 	if (st->kind == ENG_STOP_GONE)
 		t->gone = true;

@@ -6,6 +6,7 @@
 #include "recorder/rec_priv.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/user.h>
 
@@ -17,6 +18,8 @@
 #define LANDING_MAX 40
 
 #define EFLAGS_TF 0x100u
+
+#define INTERRUPTED_MAX 65536u
 
 enum landing {
 	LANDED,
@@ -106,6 +109,42 @@ static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t ri
 	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : step(t);
 }
 
+/* --- where threads may come back to --- */
+
+/* Handlers can make a thread return to where it was interrupted in ways that no event shows: Go pushes the address and jumps to a function of its own.
+ * Replay's jump must not cover such an instruction but its first one, or a thread would come back into the middle of it. */
+
+static uint64_t *interrupted_slot(struct rec *rec, uint64_t rip)
+{
+	uint64_t i = rip * 0x9e3779b97f4a7c15ULL >> 48;
+
+	for (unsigned probes = 0; probes < 16; probes++) {
+		uint64_t *slot = &rec->interrupted[(i + probes) % INTERRUPTED_MAX];
+
+		if (!*slot || *slot == rip)
+			return slot;
+	}
+	return &rec->interrupted[i]; /* the older one there is forgotten */
+}
+
+void rec_async_interrupted(struct rec *rec, uint64_t rip)
+{
+	if (!rec->interrupted)
+		rec->interrupted = calloc(INTERRUPTED_MAX, sizeof(*rec->interrupted));
+	if (rec->interrupted)
+		*interrupted_slot(rec, rip) = rip;
+}
+
+static bool covers_interrupted(struct rec *rec, const struct code_plan *plan)
+{
+	for (unsigned i = 1; rec->interrupted && i < plan->n && plan->off[i] < CODE_JUMP_LEN; i++)
+		if (*interrupted_slot(rec, plan->at + plan->off[i]) == plan->at + plan->off[i])
+			return true;
+	return false;
+}
+
+/* --- landing --- */
+
 static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
 {
 	int skip = t->rec->chaos ? (int)rec_chaos_nudge(t->rec) : 0, tries = t->rec->chaos ? 0 : SINGLE_TRIES;
@@ -113,6 +152,8 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 	struct code_plan plan;
 	int rc = 1;
 
+	if (t->n_stash && t->t.stop.kind != ENG_STOP_SIGNAL)
+		skip = MAX(skip, 1); /* a signal can be injected where another one, the trap of a step, has stopped the thread */
 	*ret = MET_EVENT;
 	for (int i = 0; rc > 0; i++) {
 		struct user_regs_struct *r;
@@ -129,7 +170,8 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 		*ret_kind = EVENT_POINT_STATE;
 		if (i >= skip && code_plan_single(&mem, r->rip, &plan))
 			return 0;
-		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan) &&
+		    !covers_interrupted(t->rec, &plan))
 			return 0;
 		*ret_kind = EVENT_POINT_BREAK;
 		if (i >= LANDING_MAX && insn.cls != CODE_REP)
@@ -199,7 +241,28 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 	if (where == RUNS_ON)
 		return 0;
 	rc = log_point(t, kind, why, 0);
-	return rc < 0 || !t->n_stash ? rc : rec_signal_after_call(t);
+	return rc < 0 || !t->n_stash ? rc : rec_signal_after_event(t);
+}
+
+int rec_async_here(struct rec_task *t, enum event_point_reason why)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct user_regs_struct *r;
+	struct code_insn insn;
+	struct code_plan plan;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	code_decode(&mem, r->rip, &insn);
+	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
+		return 0;
+	/* A breakpoint would do too, but is slow in a loop: better to move on. */
+	if (!code_plan_single(&mem, r->rip, &plan) &&
+	    !code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
+		return 0;
+	rc = log_point(t, EVENT_POINT_STATE, why, 0);
+	return rc < 0 ? rc : 1;
 }
 
 /* May it be single-stepped without a trace, as one instruction? */

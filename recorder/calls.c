@@ -103,6 +103,8 @@ static int log_result(struct rec_task *t, int64_t result)
 
 	if (!t->entered)
 		add_inputs(t);
+	if (t->trace)
+		rec_trace_call_effects(t);
 	call_event(t, &ev, t->entered ? EVENT_SYSCALL_EXIT : EVENT_SYSCALL);
 	ev.result = result;
 	if (t->entered) {
@@ -244,6 +246,11 @@ int rec_call_entry(struct rec_task *t)
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
+	if (t->trace) {
+		rc = rec_trace_entry(t);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
 	if (t->filter) {
 		rc = rec_filter_call(t);
 		if (rc)
@@ -253,6 +260,9 @@ int rec_call_entry(struct rec_task *t)
 		return refuse(t);
 	if (t->entry.rip >= VSYSCALL_PAGE)
 		return vsyscall(t);
+	rc = rec_trace_call(t);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	h = rec_handler(t->outs.call.nr);
 	if (h->enter) {
 		rc = h->enter(t, &result);
@@ -370,7 +380,7 @@ static int leave_call(struct rec_task *t, int64_t result)
 }
 
 /* Some calls end with EINTR whatever the signal. Without a tracer an ignored one would not have reached the thread: the call is made again. */
-static int make_again(struct rec_task *t)
+int rec_call_again(struct rec_task *t)
 {
 	struct user_regs_struct r = t->entry;
 
@@ -399,7 +409,12 @@ int rec_call_exit(struct rec_task *t)
 	if (result == -EINTR && (t->outs.res.row->flags & SYS_F_BLOCK)) {
 		rc = t->interrupting ? 1 : rec_interrupted_by_nothing(t);
 		if (rc)
-			return rc < 0 ? rc : make_again(t);
+			return rc < 0 ? rc : rec_call_again(t);
+	}
+	if (t->rec->n_traced || t->wait_asleep) {
+		rc = rec_wait_exit(t, &result);
+		if (rc)
+			return rc < 0 ? rc : rec_call_again(t);
 	}
 	rc = interrupted(t, result) ? leave_interrupted(t, result) : leave_call(t, result);
 	if (rc >= 0)
@@ -417,5 +432,5 @@ int rec_call_exit(struct rec_task *t)
 	if (rc < 0)
 		return rc;
 	rec_ready(t, ENG_RUN, 0);
-	return t->n_stash ? rec_signal_after_call(t) : 0;
+	return t->n_stash ? rec_signal_after_event(t) : 0;
 }

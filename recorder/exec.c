@@ -87,6 +87,7 @@ int rec_exec_event(struct rec_task *t)
 	}
 	rec_fd_forget_all(t->files);
 	t->child_tid = t->robust_list = t->scratch = t->scratch_len = 0;
+	t->proc->no_stop_sigchld = false;
 	t->execed = true;
 	rec_scratch_forget(t);
 	rec_ready(t, ENG_TO_EXIT, 0);

@@ -86,8 +86,8 @@ static uint8_t echo_of(struct rec_task *t, int fd, const struct stat *st)
 	return out ? EVENT_F_STDOUT : EVENT_F_STDERR;
 }
 
-/* Files of /proc that must not be taken as they are. The process of .../mem goes to *ret_pid. */
-static enum fd_class proc_class(const char *proc_fd, uint64_t *ret_pid)
+/* Files of /proc that must not be taken as they are. The task and process of .../mem go to *ret. */
+static enum fd_class proc_class(const char *proc_fd, struct fd_info *ret)
 {
 	char path[64];
 	ssize_t n = readlink(proc_fd, path, sizeof(path) - 1);
@@ -102,7 +102,8 @@ static enum fd_class proc_class(const char *proc_fd, uint64_t *ret_pid)
 	if (n > 4 && !strcmp(path + n - 4, "/mem")) {
 		const char *task = strstr(path, "/task/");
 
-		*ret_pid = strtoull(task ? task + 6 : path + 6, NULL, 10);
+		ret->dev = strtoull(path + 6, NULL, 10);
+		ret->ino = task ? strtoull(task + 6, NULL, 10) : ret->dev;
 		return FD_PROC_MEM;
 	}
 	return FD_REGULAR;
@@ -121,7 +122,7 @@ static void classify(struct rec_task *t, int fd, struct fd_info *ret)
 	ret->ino = st.st_ino;
 	ret->echo = echo_of(t, fd, &st);
 	if (S_ISREG(st.st_mode))
-		ret->cls = major(st.st_dev) == 0 && st.st_size == 0 ? proc_class(path, &ret->ino) : FD_REGULAR;
+		ret->cls = major(st.st_dev) == 0 && st.st_size == 0 ? proc_class(path, ret) : FD_REGULAR;
 }
 
 const struct fd_info *rec_fd(struct rec_task *t, int fd)
@@ -184,11 +185,23 @@ uint64_t rec_file_position(struct rec_task *t, int fd)
 	return n > 5 && !strncmp(text, "pos:", 4) ? strtoull(text + 4, NULL, 10) : 0;
 }
 
+struct rec_task *rec_fd_memory_owner(struct rec_task *t, int fd)
+{
+	const struct fd_info *fi = rec_fd(t, fd);
+	struct rec_task *owner = fi->cls == FD_PROC_MEM ? rec_task_find(t->rec, (pid_t)fi->ino) : NULL;
+
+	/* the file outlives the thread that it names */
+	for (struct rec_task *o = t->rec->tasks; o && !owner && fi->cls == FD_PROC_MEM; o = o->next)
+		if (o->t.tgid == (pid_t)fi->dev)
+			owner = o;
+	return owner;
+}
+
 /* A guest wrote to the memory of a guest through /proc/PID/mem. */
-static int memory_written(struct rec_task *t, const struct fd_info *fi, int64_t result)
+static int memory_written(struct rec_task *t, int64_t result)
 {
 	const uint64_t *a = t->outs.call.args;
-	struct rec_task *owner = rec_task_find(t->rec, (pid_t)fi->ino);
+	struct rec_task *owner = rec_fd_memory_owner(t, (int)a[0]);
 	bool positioned = t->outs.call.nr == SYS_pwrite64 || t->outs.call.nr == SYS_pwritev || t->outs.call.nr == SYS_pwritev2;
 	uint64_t at = positioned ? a[3] : rec_file_position(t, (int)a[0]) - (uint64_t)result;
 	uint32_t from = t->rec->fx.n;
@@ -280,7 +293,7 @@ static int file_written(struct rec_task *t, int64_t result)
 		return path_truncated(t);
 	fi = rec_fd(t, (int)t->outs.call.args[0]);
 	if (fi->cls == FD_PROC_MEM)
-		return memory_written(t, fi, result);
+		return memory_written(t, result);
 	if (t->outs.call.nr != SYS_copy_file_range && t->outs.call.nr != SYS_splice &&
 	    (fi->cls != FD_REGULAR || !rec_maybe_mapped(t->rec, fi->dev, fi->ino)))
 		return 0; /* the usual case, without more questions to the kernel */
@@ -427,6 +440,24 @@ static bool zero_field(char *text, const char *field)
 	return true;
 }
 
+/* The guest that traces it, if any, in the place of hermit. The number must not be longer. */
+static bool set_tracer(struct rec_task *t, char *text)
+{
+	const char *pid = strstr(text, "\nPid:\t");
+	struct rec_task *of = pid ? rec_task_find(t->rec, (pid_t)strtol(pid + 6, NULL, 10)) : NULL;
+	pid_t tracer = of ? rec_trace_tracer(of) : 0;
+	char number[16], *p = strstr(text, "TracerPid:\t");
+	bool changed = zero_field(text, "TracerPid:\t");
+	int n = snprintf(number, sizeof(number), "%d", (int)tracer);
+
+	if (!tracer || !changed)
+		return changed;
+	p += strlen("TracerPid:\t");
+	if (strspn(p, "0 ") >= (size_t)n)
+		memcpy(p, number, (size_t)n);
+	return true;
+}
+
 static void set_cpus(const struct rec_task *t, char *text)
 {
 	char want[32], *p = strstr(text, "Cpus_allowed:\t"), *q;
@@ -451,7 +482,7 @@ int rec_proc_status_fix(struct rec_task *t, uint64_t addr, uint64_t len)
 	if (!len || len >= sizeof(text) || eng_read(&t->t, addr, text, len) < 0)
 		return 0;
 	text[len] = '\0';
-	changed = zero_field(text, "TracerPid:\t");
+	changed = set_tracer(t, text);
 	changed |= zero_field(text, "\nSeccomp:\t");
 	changed |= zero_field(text, "\nSeccomp_filters:\t");
 	if (!t->proc->no_new_privs)

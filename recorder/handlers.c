@@ -266,6 +266,28 @@ static int leave_set_robust_list(struct rec_task *t, int64_t *result)
 	return 0;
 }
 
+/* Does it want to know of stopped children? Tracers are told by us. */
+static int leave_sigaction(struct rec_task *t, int64_t *result)
+{
+	const uint64_t *a = t->outs.call.args;
+	uint64_t flags;
+
+	if (*result == 0 && a[0] == SIGCHLD && a[1] && eng_read(&t->t, a[1] + 8, &flags, sizeof(flags)) >= 0)
+		t->proc->no_stop_sigchld = flags & SA_NOCLDSTOP;
+	return 0;
+}
+
+/* A SIGCHLD of ours says what the kernel's would. */
+static int leave_sigtimedwait(struct rec_task *t, int64_t *result)
+{
+	struct user_regs_struct *r;
+	siginfo_t si;
+
+	if (*result != SIGCHLD || !t->rec->n_traced || eng_regs(&t->t, &r) < 0 || !r->rsi || eng_read(&t->t, r->rsi, &si, sizeof(si)) < 0)
+		return 0;
+	return rec_trace_siginfo(t, &si) ? eng_write(&t->t, r->rsi, &si, sizeof(si)) : 0;
+}
+
 /* rt_sigreturn: registers come from the frame, whatever the program made of it. */
 static int leave_sigreturn(struct rec_task *t, int64_t *result)
 {
@@ -346,6 +368,9 @@ static int enter_prctl(struct rec_task *t, int64_t *ret_result)
 	const uint32_t tsc = t->tsc_faults ? PR_TSC_SIGSEGV : PR_TSC_ENABLE;
 
 	switch (a[0]) {
+	case PR_SET_PTRACER:
+		t->proc->ptracer = (int64_t)a[1];
+		return 0; /* its result is the kernel's */
 	case PR_SET_DUMPABLE: /* the tracer would lose access to the memory */
 		if (a[1] > 1)
 			return 0;
@@ -501,6 +526,8 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_clone3] = { .enter = enter_clone3 },
 	[SYS_set_tid_address] = { .leave = leave_set_tid_address },
 	[SYS_set_robust_list] = { .leave = leave_set_robust_list },
+	[SYS_rt_sigaction] = { .leave = leave_sigaction },
+	[SYS_rt_sigtimedwait] = { .leave = leave_sigtimedwait },
 	[SYS_rt_sigreturn] = { .leave = leave_sigreturn },
 	[SYS_sched_setaffinity] = { .enter = enter_sched_setaffinity },
 	[SYS_sched_getaffinity] = { .leave = leave_sched_getaffinity },

@@ -110,6 +110,7 @@ static struct rec_task *adopt(struct rec_task *t, pid_t tid, const struct birth 
 		proc->affinity = t->proc->affinity;
 		proc->dumpable = t->proc->dumpable;
 		proc->no_new_privs = t->proc->no_new_privs;
+		proc->no_stop_sigchld = t->proc->no_stop_sigchld;
 		proc->info.command = t->proc->info.command ? strdup(t->proc->info.command) : NULL;
 		proc->info.exe = t->proc->info.exe ? strdup(t->proc->info.exe) : NULL;
 		c->proc = proc;
@@ -182,6 +183,11 @@ int rec_birth(struct rec_task *t)
 	t->entered = true;
 	c->state = REC_STOPPED;
 	rc = rec_log(t->rec, &ev);
+	if (rc >= 0 && t->trace) {
+		rc = rec_trace_birth(t, c, b.flags);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
 	if (rc < 0 || !(b.flags & CLONE_VFORK)) {
 		rec_ready(t, ENG_TO_EXIT, 0);
 		return rc;
@@ -329,6 +335,11 @@ int rec_exiting(struct rec_task *t)
 		return r;
 	t->exit_status = (int)status;
 	t->exit_known = true;
+	if (t->trace) {
+		r = rec_trace_exiting(t);
+		if (r)
+			return r < 0 ? r : 0;
+	}
 	pass_on_signals(t);
 	cut_short = t->ran;
 	r = rec_park(t); /* killed inside a call: it got as far as its entry */
@@ -367,6 +378,8 @@ int rec_gone(struct rec_task *t)
 		rec->first_status = t->exit_status;
 		rec->first_ended = rec->now;
 	}
+	if (rec->n_traced)
+		rec_trace_gone(t);
 	rec_task_remove(rec, t);
 	if (rec->n_early)
 		rec_drop_orphans(rec);

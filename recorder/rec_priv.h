@@ -48,7 +48,7 @@ enum fd_class { FD_UNKNOWN, FD_OTHER, FD_REGULAR, FD_PROC_STATUS, FD_PROC_MEM };
 struct fd_info {
 	uint8_t cls;      /* enum fd_class */
 	uint8_t echo;     /* EVENT_F_STDOUT | EVENT_F_STDERR or 0 */
-	uint64_t dev, ino; /* PROC_MEM: ino is the process */
+	uint64_t dev, ino; /* PROC_MEM: process and thread */
 };
 
 /* What is known of a descriptor table; shared by tasks as the kernel shares it. Filled on demand, forgotten when a descriptor may have changed. */
@@ -73,6 +73,10 @@ struct rec_process {
 	cpu_set_t affinity;           /* what the guest believes its mask is */
 	int dumpable;
 	bool no_new_privs;            /* asked for by the guest itself */
+	bool no_stop_sigchld;         /* SA_NOCLDSTOP of its SIGCHLD */
+	siginfo_t chld;               /* SIGCHLD that we sent for the kernel: what it should have said */
+	bool chld_sent;
+	int64_t ptracer;              /* PR_SET_PTRACER, 0 = none, -1 = anybody */
 };
 
 enum rec_state {
@@ -81,6 +85,7 @@ enum rec_state {
 	REC_RUNNING,  /* resumed, the one that runs */
 	REC_BLOCKED,  /* resumed into a call and sleeps there; its entry is logged */
 	REC_LISTENING, /* group-stopped */
+	REC_HELD,     /* stopped for the guest that traces it: trace_priv.h */
 	REC_DYING,    /* exit event seen; only its end is waited for */
 };
 
@@ -146,6 +151,8 @@ struct rec_task {
 	uint64_t scratch, scratch_len;
 	struct rec_filter *filter; /* seccomp, NULL = none */
 	bool tsc_faults; /* asked for by the guest: PR_SET_TSC */
+	struct rec_trace *trace; /* its tracer among the guests, NULL = none */
+	bool wait_asleep, wait_without; /* a wait for tracees alone, by pause() / to be made so */
 	int exit_status;
 	bool exit_known, exit_logged;
 };
@@ -175,6 +182,7 @@ struct rec {
 	uint64_t slice_cpu; /* CPU time of the current task's process when its slice began */
 	struct code_cache *code;
 	struct rec_chaos *chaos; /* NULL = off */
+	uint64_t *interrupted; /* hash table of INTERRUPTED_MAX places where handlers were entered, 0 = free; NULL = none yet */
 	uint64_t next_checksum;
 	bool give_way;      /* the current task yielded */
 	/* Stops of children seen before their parent's birth event. */
@@ -190,6 +198,8 @@ struct rec {
 	struct rec_object *objects;
 	size_t n_objects;
 	uint64_t last_object;
+	unsigned n_traced; /* tasks with a tracer and zombies */
+	struct rec_zombie *zombies;
 	int first_status;
 	pid_t first_pid;
 	uint64_t first_ended; /* when the first process ended while others went on, 0 = not */
@@ -238,9 +248,13 @@ int rec_settle_writes(struct rec *rec) MUST_CHECK;
 uint64_t rec_slice_used(const struct rec_task *t);
 
 /* --- async.c --- */
+/* A handler was entered there, and may have kept the address to come back to it. */
+void rec_async_interrupted(struct rec *rec, uint64_t rip);
 /* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
  * Sets t's state: ready, or with a stop to be handled. */
 int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
+/* Right here: 1. 0: at this instruction there can be none. */
+int rec_async_here(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 /* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
 int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
 
@@ -271,6 +285,8 @@ int64_t rec_chaos_result(struct rec_task *t, int64_t result);
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
 int rec_call_exit(struct rec_task *t) MUST_CHECK;
+/* The call will be made once more, from its exit stop. */
+int rec_call_again(struct rec_task *t) MUST_CHECK;
 /* Hooks of calls that the table alone cannot describe. NULL members: nothing special. */
 struct rec_handler {
 	/* May change arguments (eng_regs_changed, t->args_changed) or answer the call: returns 1 and sets *ret_result, then the kernel never sees it. */
@@ -286,12 +302,21 @@ int rec_answer(struct rec_task *t, int64_t result, uint32_t flags) MUST_CHECK;
 
 /* --- signals.c --- */
 int rec_signal_stop(struct rec_task *t) MUST_CHECK;
+/* The signal that the kernel is about to deliver takes its course. place: EVENT_F_AT_CALL or EVENT_F_AFTER, 0 = not known. */
+int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place) MUST_CHECK;
+/* It waits for the next boundary. */
+int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
+bool rec_signal_is_fault(const siginfo_t *si);
+/* Starts the event of a signal. */
+void rec_signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags);
+/* r is where t was at its last event, and it has run nothing since when a signal comes there (0: any stop). */
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo);
 /* At a SECCOMP stop: a waiting signal that may be taken now? Then the call is put off: 1. */
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* The same, but the call starts, and the signal interrupts it if it sleeps. */
 int rec_signal_into_call(struct rec_task *t) MUST_CHECK;
-/* At an exit stop: sends one waiting signal through the kernel. */
-int rec_signal_after_call(struct rec_task *t) MUST_CHECK;
+/* Behind an event: delivers one waiting signal there, or sends it through the kernel, so that it comes before the next instruction. */
+int rec_signal_after_event(struct rec_task *t) MUST_CHECK;
 /* 1: the call that ended with EINTR did so only because we trace: what is pending are signals that the guest ignores. */
 int rec_interrupted_by_nothing(struct rec_task *t) MUST_CHECK;
 /* At a SECCOMP stop: the call does not happen, this signal comes instead. */
@@ -372,6 +397,34 @@ void rec_mapped_written(struct rec *rec, uint64_t dev, uint64_t ino);
 void rec_mapped_check(struct rec *rec);
 void rec_mapped_done(struct rec *rec);
 
+/* --- ptrace_stops.c, ptrace_wait.c, ptrace.c: guests that trace guests (trace_priv.h) --- */
+/* Around the handling of each stop of a traced task: 1 = there was none to handle, the tracer has let it go. */
+int rec_trace_before(struct rec_task *t) MUST_CHECK;
+/* It is READY now: unless its tracer wants to see it. */
+int rec_trace_after(struct rec_task *t) MUST_CHECK;
+/* At the entry of a call: 1 = held. */
+int rec_trace_entry(struct rec_task *t) MUST_CHECK;
+/* A filter says that the tracer is to be asked: 1 = held, 2 = it has been asked, 0 = it does not want to be. */
+int rec_trace_seccomp(struct rec_task *t, uint32_t data) MUST_CHECK;
+/* ptrace(), wait4(), waitid(): 1 = answered. */
+int rec_trace_call(struct rec_task *t) MUST_CHECK;
+/* At the exit of a call: what the tracer changed in it is an effect. */
+void rec_trace_call_effects(struct rec_task *t);
+/* Exit of a wait: may change *result. 1 = it is made again. */
+int rec_wait_exit(struct rec_task *t, int64_t *result) MUST_CHECK;
+/* A signal reached a traced task: 1 = held or put aside, 0 = it takes its course. */
+int rec_trace_signal(struct rec_task *t, const siginfo_t *si, uint32_t place) MUST_CHECK;
+/* Signals that we sent for the kernel say what the kernel's would: true = *si was changed. */
+bool rec_trace_siginfo(struct rec_task *t, siginfo_t *si);
+/* The call of t gave birth to c: 1 = t is held. */
+int rec_trace_birth(struct rec_task *t, struct rec_task *c, uint64_t flags) MUST_CHECK;
+/* t is about to end: 1 = held. */
+int rec_trace_exiting(struct rec_task *t) MUST_CHECK;
+/* t has ended: its tracer and its tracees learn of it. */
+void rec_trace_gone(struct rec_task *t);
+void rec_trace_free(struct rec_task *t);
+pid_t rec_trace_tracer(struct rec_task *t); /* 0 = none */
+
 /* --- scratch.c --- */
 int rec_scratch_move(struct rec_task *t) MUST_CHECK;
 int rec_scratch_leave(struct rec_task *t, int64_t result) MUST_CHECK;
@@ -387,6 +440,8 @@ const struct fd_info *rec_fd(struct rec_task *t, int fd);
 void rec_fd_forget(struct rec_files *f, int fd);
 void rec_fd_forget_all(struct rec_files *f);
 int rec_files_after(struct rec_task *t, int64_t result) MUST_CHECK;
+/* Whose memory fd shows: any thread of it, NULL = it is no /proc/PID/mem, or of nobody here. */
+struct rec_task *rec_fd_memory_owner(struct rec_task *t, int fd);
 /* EVENT_F_STDOUT/STDERR for a call that wrote to fd. */
 uint32_t rec_echo(struct rec_task *t, int fd);
 uint64_t rec_file_position(struct rec_task *t, int fd);

@@ -100,7 +100,7 @@ void rec_note_stop(struct rec *rec, pid_t tid, const struct eng_stop *st)
 		return;
 	}
 	t->t.stop = *st;
-	t->t.running = false;
+	t->t.running = t->t.remoted = false;
 	t->t.regs_valid = t->t.regs_dirty = false;
 	t->t.gone = st->kind == ENG_STOP_GONE;
 	t->state = REC_STOPPED;
@@ -341,7 +341,7 @@ static int start(struct rec_task *t)
 	if (r < 0)
 		return r;
 	t->state = t->next_how == ENG_LISTEN ? REC_LISTENING : REC_RUNNING;
-	if (t->next_how == ENG_RUN)
+	if (t->next_how == ENG_RUN || t->next_how == ENG_STEP)
 		t->ran = true;
 	return 0;
 }

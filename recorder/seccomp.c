@@ -186,6 +186,11 @@ int rec_filter_call(struct rec_task *t)
 	if (t->filter->strict)
 		return strict_verdict(t);
 	v = verdict(t);
+	if ((v & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE && t->trace) {
+		r = rec_trace_seccomp(t, v & SECCOMP_RET_DATA);
+		if (r)
+			return r < 0 ? r : r == 1;
+	}
 	switch (v & SECCOMP_RET_ACTION_FULL) {
 	case SECCOMP_RET_ALLOW:
 	case SECCOMP_RET_LOG:
@@ -193,8 +198,8 @@ int rec_filter_call(struct rec_task *t)
 	case SECCOMP_RET_ERRNO:
 		r = rec_answer(t, -(int64_t)MIN(v & SECCOMP_RET_DATA, 4095u), 0);
 		break;
-	case SECCOMP_RET_TRACE: /* no tracer of its own */
-	case SECCOMP_RET_USER_NOTIF:
+	case SECCOMP_RET_TRACE:
+	case SECCOMP_RET_USER_NOTIF: /* nobody to ask */
 		r = rec_answer(t, -ENOSYS, 0);
 		break;
 	case SECCOMP_RET_TRAP:

@@ -3,7 +3,7 @@
  * Invariant: while a task runs user code, no other task does, and nothing is written into guests or the log.
  * A negative result of a handler ends the recording (truncated), except ERR_GUEST_GONE: then that task is dying and its end is awaited. */
 #define LOG_AREA "recorder.session"
-#include "recorder/rec_priv.h"
+#include "recorder/trace_priv.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -162,6 +162,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	rec->n_tasks--;
 	if (rec->cur == t)
 		rec->cur = NULL;
+	rec_trace_free(t);
 	rec_scratch_forget(t);
 	if (t->scratch_len == REC_SCRATCH_DEFAULT && t->t.mm && t->t.mm->n_spare < ARRAY_SIZE(t->t.mm->spare))
 		t->t.mm->spare[t->t.mm->n_spare++] = t->scratch;
@@ -202,11 +203,11 @@ static int trap_stop(struct rec_task *t)
 	t->interrupting = t->want_point = false;
 	if (point)
 		return rec_async_point(t, t->n_stash ? EVENT_POINT_SIGNAL : EVENT_POINT_SLICE);
-	rec_ready(t, t->in_call ? ENG_TO_EXIT : ENG_RUN, 0);
+	rec_ready(t, t->in_call && !t->again ? ENG_TO_EXIT : ENG_RUN, 0);
 	return 0;
 }
 
-int rec_handle_stop(struct rec_task *t)
+static int handle_stop(struct rec_task *t)
 {
 	switch (t->t.stop.kind) {
 	case ENG_STOP_SECCOMP:
@@ -229,6 +230,17 @@ int rec_handle_stop(struct rec_task *t)
 	default:
 		return trap_stop(t);
 	}
+}
+
+int rec_handle_stop(struct rec_task *t)
+{
+	bool ends = t->t.stop.kind == ENG_STOP_EXITING || t->t.stop.kind == ENG_STOP_GONE; /* and t with it */
+	int r = t->trace ? rec_trace_before(t) : 0;
+
+	if (r)
+		return r < 0 ? r : 0;
+	r = handle_stop(t);
+	return r >= 0 && !ends && t->trace ? rec_trace_after(t) : r;
 }
 
 /* --- signals to hermit, timeouts, flushing --- */
@@ -529,8 +541,15 @@ static void rec_done(struct rec *rec)
 		free(p->info.exe);
 		free(p);
 	}
+	while (rec->zombies) {
+		struct rec_zombie *z = rec->zombies;
+
+		rec->zombies = z->next;
+		free(z);
+	}
 	code_cache_free(rec->code);
 	rec_chaos_free(rec->chaos);
+	free(rec->interrupted);
 	store_writer_free(rec->writer);
 	manifest_done(&rec->manifest);
 	fx_done(&rec->fx);

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 
+#define SIGRTMIN_KERNEL 32 /* from here on signals queue, and each has its information */
 #define BIT(signo) (1ull << ((signo) - 1))
 
 static const uint64_t default_ignored = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT);
@@ -94,7 +95,7 @@ static int trapped_instruction(struct rec_task *t)
 
 /* --- delivery --- */
 
-static void signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags)
+void rec_signal_event(struct rec_task *t, struct event *ev, const siginfo_t *si, uint32_t flags)
 {
 	rec_event_init(t, ev, EVENT_SIGNAL);
 	ev->signo = (uint32_t)si->si_signo;
@@ -127,10 +128,11 @@ static int log_handler(struct rec_task *t, const siginfo_t *si, uint32_t flags, 
 	fx_registers(&t->rec->fx, &t->t);
 	fx_xstate(&t->rec->fx, &t->t);
 	frame_effect(t, r, old_rsp);
-	signal_event(t, &ev, si, flags | EVENT_F_HANDLER);
+	rec_signal_event(t, &ev, si, flags | EVENT_F_HANDLER);
 	ev.rip = rip;
 	ev.regs_hash = hash;
 	t->entry = *r;
+	rec_async_interrupted(t->rec, rip);
 	t->restart_pending = false; /* the frame holds the outcome */
 	rec_ready(t, ENG_RUN, 0);
 	return rec_log(t->rec, &ev);
@@ -180,11 +182,11 @@ int rec_signal_returned(struct rec_task *t)
 }
 
 /* Has it run no instruction since its last event? */
-static bool same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo)
+bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, int signo)
 {
 	const struct user_regs_struct *e = &t->entry;
 
-	if (t->inside && !(t->due & BIT(signo)))
+	if (t->inside && (!signo || !(t->due & BIT(signo))))
 		return false;
 	return r->rip == e->rip && r->rsp == e->rsp && r->rbx == e->rbx && r->rbp == e->rbp && r->r12 == e->r12 && r->r13 == e->r13 &&
 	       r->r14 == e->r14 && r->r15 == e->r15 && r->rdi == e->rdi && r->rsi == e->rsi && r->rdx == e->rdx && r->r8 == e->r8 &&
@@ -192,9 +194,9 @@ static bool same_place(const struct rec_task *t, const struct user_regs_struct *
 }
 
 /* It arrived inside of computation: it waits for the place that is made an event now, or for the event that comes first. */
-static int put_aside(struct rec_task *t, const siginfo_t *si)
+int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 {
-	bool queued = si->si_signo >= 32;
+	bool queued = si->si_signo >= SIGRTMIN_KERNEL;
 
 	for (unsigned i = 0; i < t->n_stash && !queued; i++)
 		if (t->stash[i].si_signo == si->si_signo)
@@ -218,7 +220,7 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 
 	if (eng_regs(&t->t, &r) < 0)
 		return ERR_GUEST_GONE;
-	signal_event(t, &ev, si, flags | EVENT_F_FATAL);
+	rec_signal_event(t, &ev, si, flags | EVENT_F_FATAL);
 	if (!(flags & EVENT_F_ASYNC))
 		ev.regs_hash = eng_regs_hash(r);
 	rec_ready(t, ENG_RUN, si->si_signo);
@@ -235,16 +237,16 @@ static int deliver_async(struct rec_task *t, const siginfo_t *si, uint64_t caugh
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!place && same_place(t, r, si->si_signo))
+		if (!place && rec_same_place(t, r, si->si_signo))
 			place = EVENT_F_AFTER;
-		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : put_aside(t, si);
+		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : rec_signal_put_aside(t, si);
 	}
 	if (!place && !(default_stops & bit && t->in_call)) {
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)
 			return rc;
-		if (!same_place(t, r, si->si_signo))
-			return put_aside(t, si);
+		if (!rec_same_place(t, r, si->si_signo))
+			return rec_signal_put_aside(t, si);
 	}
 	if (!(default_stops & bit))
 		return log_fatal(t, si, EVENT_F_ASYNC | place);
@@ -267,15 +269,47 @@ int rec_interrupted_by_nothing(struct rec_task *t)
 	return rc < 0 ? rc : coming && !(coming & ~unseen(&s));
 }
 
-static bool is_fault(const siginfo_t *si)
+bool rec_signal_is_fault(const siginfo_t *si)
 {
 	return si->si_code > 0 && (fault_signals & BIT(si->si_signo));
 }
 
+int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place)
+{
+	uint64_t bit = BIT(si->si_signo);
+	struct eng_sigsets sets;
+	int rc = eng_sigsets(&t->t, &sets);
+
+	if (rc < 0)
+		return rc;
+	log_debug("thread %u: signal %d code %d", t->num, si->si_signo, si->si_code);
+	if (!place && rec_signal_is_fault(si))
+		return sets.caught & bit ? enter_handler(t, si, 0) : log_fatal(t, si, 0);
+	if (unseen(&sets) & bit) {
+		rec_ready(t, ENG_RUN, si->si_signo);
+		return 0;
+	}
+	return deliver_async(t, si, sets.caught, place);
+}
+
+/* A signal that we have sent again has come, or another one with its number: then that one keeps our place in the kernel's queue, and comes later. */
+static int take_redelivered(struct rec_task *t, siginfo_t *si, uint32_t *ret_place)
+{
+	bool queued = si->si_signo >= SIGRTMIN_KERNEL && !(si->si_code == SI_TKILL && si->si_pid == getpid());
+	siginfo_t came = *si;
+
+	*si = t->redeliver;
+	*ret_place = t->redeliver_place;
+	t->redelivering = queued;
+	if (queued) {
+		t->redeliver = came;
+		t->redeliver_place = 0;
+	}
+	return eng_set_siginfo(&t->t, si);
+}
+
 int rec_signal_stop(struct rec_task *t)
 {
-	struct eng_sigsets sets;
-	uint64_t bit;
 	uint32_t place = 0;
 	siginfo_t si;
 	int rc = eng_siginfo(&t->t, &si);
@@ -290,50 +324,48 @@ int rec_signal_stop(struct rec_task *t)
 	if (t->watching && si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT)
 		return rec_chaos_touched(t);
 	if (t->redelivering && si.si_signo == t->redeliver.si_signo) {
-		si = t->redeliver;
-		place = t->redeliver_place;
-		t->redelivering = false;
+		rc = take_redelivered(t, &si, &place);
+	} else if (t->rec->n_traced && rec_trace_siginfo(t, &si)) {
 		rc = eng_set_siginfo(&t->t, &si);
-		if (rc < 0)
-			return rc;
 	}
-	rc = eng_sigsets(&t->t, &sets);
-	if (rc < 0)
-		return rc;
-	bit = BIT(si.si_signo);
-	log_debug("thread %u: signal %d code %d", t->num, si.si_signo, si.si_code);
-	if (!place && is_fault(&si))
-		return sets.caught & bit ? enter_handler(t, &si, 0) : log_fatal(t, &si, 0);
-	if (unseen(&sets) & bit) {
-		rec_ready(t, ENG_RUN, si.si_signo);
-		return 0;
-	}
-	return deliver_async(t, &si, sets.caught, place);
+	if (rc >= 0 && t->trace)
+		rc = rec_trace_signal(t, &si, place);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return rec_signal_deliver(t, &si, place);
 }
 
 /* --- boundaries --- */
 
-/* Takes the first waiting signal that is not blocked and sends it again: the kernel then reports it at once. */
-static int resend(struct rec_task *t, uint32_t place)
+/* Takes out the first waiting signal that is not blocked: 1. */
+static int next_waiting(struct rec_task *t, siginfo_t *ret)
 {
 	uint64_t mask;
 	int rc = eng_sigmask(&t->t, &mask);
 
-	if (rc < 0 || t->redelivering)
-		return rc < 0 ? rc : 0;
-	for (unsigned i = 0; i < t->n_stash; i++) {
+	for (unsigned i = 0; rc >= 0 && i < t->n_stash; i++) {
 		if (mask & BIT(t->stash[i].si_signo))
 			continue;
-		t->redeliver = t->stash[i];
-		t->redeliver_place = place;
-		if (syscall(SYS_tgkill, t->t.tgid, t->t.tid, t->redeliver.si_signo) < 0)
-			return ERR_GUEST_GONE;
-		t->redelivering = true;
+		*ret = t->stash[i];
 		t->n_stash--;
 		memmove(t->stash + i, t->stash + i + 1, (t->n_stash - i) * sizeof(t->stash[0]));
 		return 1;
 	}
-	return 0;
+	return MIN(rc, 0);
+}
+
+/* Sends the next waiting signal again: the kernel then reports it at once. */
+static int resend(struct rec_task *t, uint32_t place)
+{
+	int rc = t->redelivering ? 0 : next_waiting(t, &t->redeliver);
+
+	if (rc <= 0)
+		return rc;
+	t->redeliver_place = place;
+	if (syscall(SYS_tgkill, t->t.tgid, t->t.tid, t->redeliver.si_signo) < 0)
+		return ERR_GUEST_GONE;
+	t->redelivering = true;
+	return 1;
 }
 
 int rec_signal_before_call(struct rec_task *t)
@@ -385,11 +417,20 @@ int rec_signal_for_call(struct rec_task *t, const siginfo_t *si)
 	return 0;
 }
 
-int rec_signal_after_call(struct rec_task *t)
+int rec_signal_after_event(struct rec_task *t)
 {
-	int rc = resend(t, EVENT_F_AFTER);
+	siginfo_t si = { 0 };
+	int rc;
 
-	return rc < 0 ? rc : 0;
+	/* Only where a signal has stopped the thread another one can take its place. */
+	if (t->redelivering || t->t.stop.kind != ENG_STOP_SIGNAL || t->t.remoted) {
+		rc = resend(t, EVENT_F_AFTER);
+		return MIN(rc, 0);
+	}
+	rc = next_waiting(t, &si);
+	if (rc > 0)
+		rc = eng_set_siginfo(&t->t, &si);
+	return rc < 0 || !si.si_signo ? rc : rec_signal_deliver(t, &si, EVENT_F_AFTER);
 }
 
 int rec_restart_seen(struct rec_task *t)
