@@ -35,7 +35,8 @@ static void *body(void *arg)
 			break;
 		case 2:
 			CHECK(write(fds[1], buf, sizeof(buf)) == sizeof(buf));
-			CHECK(read(fds[0], buf, sizeof(buf)) == sizeof(buf));
+			for (ssize_t n = 0; n < (ssize_t)sizeof(buf);)
+				n += CK(read(fds[0], buf, sizeof(buf) - (size_t)n));
 			break;
 		case 3:
 			seen[me] = mix(seen[me], burn(shared, (unsigned long)i % 200));
