@@ -113,6 +113,8 @@ static const struct opt opts[] = {
 	ROW(OPT_UINT_IF, 0, "chaos", chaos, .arg = "SEED", .min = 1, .max = RECORD_CHAOS_RANDOM - 1, .preset = RECORD_CHAOS_RANDOM,
 	    .help = "Look for rare failures: unlikely schedules, wake-ups, short reads and interruptions, drawn from SEED (else a random one, "
 		    "printed at the end). The recording is the reproduction: the same seed need not give the same run"),
+	ROW(OPT_UINT, 0, "watchdog", watchdog_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
+	    .help = "When nothing has happened for that time, print what every thread does"),
 	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = RECORD_CHECKSUM_EVERY,
 	    .help = "Record a checksum of the program's memory every K events (1000), for 'replay --check'; slow"),
 	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = cpu_profiles, .preset = REC_CPU_HOST,

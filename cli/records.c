@@ -111,6 +111,7 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.timeout_ns = v->timeout_s * 1000000000u,
 		/* strict verification compares memory, so there have to be checksums */
 		.checksum_every = v->checksum || !v->verify_strict ? v->checksum : RECORD_CHECKSUM_EVERY,
+		.watchdog_ns = v->watchdog_s * 1000000000u,
 		.chaos = job->chaos_seed != 0,
 		.chaos_seed = job->chaos_seed,
 		.cpu_profile = (enum rec_cpu_profile)v->cpu_profile,

@@ -13,7 +13,7 @@ struct record_values {
 	const char *data_dir, *workdir, *label, *verify_json, *timeslice;
 	struct opt_list env;
 	int base_env, cpu_profile;
-	uint64_t timeout_s, checksum, chaos;
+	uint64_t timeout_s, checksum, chaos, watchdog_s;
 	bool verify, verify_strict, strict, no_seal, quiet;
 };
 

@@ -211,6 +211,8 @@ struct rec {
 	bool stopping;      /* the tree is being killed */
 	bool cpuid_faulting;
 	struct eng_traps traps;
+	uint64_t progress; /* when something last happened that is no asynchronous point */
+	bool watchdog_told;
 	uint64_t now; /* CLOCK_MONOTONIC at the last event or tick */
 	uint64_t *syscall_counts, *refused_counts; /* SYS_TABLE_MAX + 1 each */
 	struct stat_id { uint64_t dev, ino; } stdio[3];
@@ -257,6 +259,10 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 int rec_async_here(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 /* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
 int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
+
+/* --- watchdog.c --- */
+/* At a tick: reports a standstill, once. */
+void rec_watchdog(struct rec *rec);
 
 /* --- chaos.c: only with rec->chaos --- */
 int rec_chaos_new(struct rec *rec) MUST_CHECK;

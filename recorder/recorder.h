@@ -15,6 +15,7 @@ struct rec_options {
 	uint64_t timeout_ns;       /* 0 = none: then the tree is killed, result ERR_TIMEOUT, nothing is committed */
 	uint64_t checksum_every;   /* 0 = off: else memory checksums every K events */
 	uint64_t timeslice_ns;     /* CPU time after which a computing thread gives way to others that could run; 0 = never */
+	uint64_t watchdog_ns;      /* report what the threads do after so long without progress; 0 = never */
 	bool chaos;                /* unlikely schedules, wake-ups and results, drawn from */
 	uint64_t chaos_seed;
 	enum rec_cpu_profile cpu_profile;

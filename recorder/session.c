@@ -46,7 +46,11 @@ void rec_event_init(struct rec_task *t, struct event *ev, enum event_kind kind)
 	t->rec->now = os_mono_ns();
 	t->ran = t->inside = false;
 	t->due = 0;
-	t->spins = kind == EVENT_ASYNC_POINT ? t->spins : 0;
+	if (kind != EVENT_ASYNC_POINT) {
+		t->spins = 0;
+		t->rec->progress = t->rec->now;
+		t->rec->watchdog_told = false;
+	}
 	*ev = (struct event){
 		.kind = kind,
 		.thread = t->num,
@@ -327,6 +331,7 @@ static int tick(struct rec *rec)
 	if (r < 0)
 		return r;
 	tell_waiting(rec, now);
+	rec_watchdog(rec);
 	if (rec->deadline && now > rec->deadline)
 		return ERR_TIMEOUT;
 	if (now - rec->last_flush > FLUSH_NS) {
@@ -513,7 +518,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 	rec->refused_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));
 	if (!rec->syscall_counts || !rec->refused_counts)
 		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
-	rec->now = rec->start_mono = os_mono_ns();
+	rec->now = rec->start_mono = rec->progress = os_mono_ns();
 	rec->last_flush = rec->start_mono;
 	rec->tick_ns = opt->timeslice_ns ? MIN(opt->timeslice_ns, TICK_NS) : TICK_NS;
 	if (opt->timeout_ns)
