@@ -148,7 +148,7 @@ static void interrupted(int flags)
 		reap(p);
 		_exit(0);
 	}
-	CHECK(read(pidpipe[0], &p, sizeof(p)) == sizeof(p));
+	read_whole(pidpipe[0], &p, sizeof(p));
 	CK(ptrace(PTRACE_SEIZE, p, NULL, NULL));
 	alarm(1);
 	if (flags & SA_RESTART) { /* somebody ends it, later */
