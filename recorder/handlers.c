@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -437,8 +438,42 @@ static int leave_arch_prctl(struct rec_task *t, int64_t *result)
 
 /* --- files --- */
 
+/* What a signalfd says of a SIGCHLD of ours. The descriptor is looked at last: few reads come as far. */
+static int fix_signalfd(struct rec_task *t, uint64_t addr, uint64_t len)
+{
+	struct signalfd_siginfo si;
+	char path[48], target[32];
+	siginfo_t true_si;
+	ssize_t n;
+
+	for (uint64_t at = 0; at + sizeof(si) <= len && t->proc->chld_sent; at += sizeof(si)) {
+		if (eng_read(&t->t, addr + at, &si, sizeof(si)) < 0 || si.ssi_signo != SIGCHLD || si.ssi_pid != (uint32_t)getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, (int)t->outs.call.args[0]);
+		n = readlink(path, target, sizeof(target));
+		if (n < 0 || (size_t)n != strlen("anon_inode:[signalfd]") || memcmp(target, "anon_inode:[signalfd]", (size_t)n))
+			return 0;
+		true_si = (siginfo_t){ .si_signo = SIGCHLD, .si_code = SI_USER };
+		true_si.si_pid = getpid();
+		if (!rec_trace_siginfo(t, &true_si))
+			return 0;
+		si.ssi_code = true_si.si_code;
+		si.ssi_pid = (uint32_t)true_si.si_pid;
+		si.ssi_uid = true_si.si_uid;
+		si.ssi_status = true_si.si_status;
+		return eng_write(&t->t, addr + at, &si, sizeof(si));
+	}
+	return 0;
+}
+
 static int leave_read(struct rec_task *t, int64_t *result)
 {
+	if (*result >= (int64_t)sizeof(struct signalfd_siginfo) && t->proc->chld_sent) {
+		int rc = fix_signalfd(t, t->n_moves ? t->scratch : t->outs.call.args[1], (uint64_t)*result);
+
+		if (rc < 0)
+			return rc;
+	}
 	if (*result <= 0 || rec_fd(t, (int)t->outs.call.args[0])->cls != FD_PROC_STATUS)
 		return 0;
 	return rec_proc_status_fix(t, t->n_moves ? t->scratch : t->outs.call.args[1], (uint64_t)*result);

@@ -183,6 +183,8 @@ int rec_birth(struct rec_task *t)
 	t->entered = true;
 	c->state = REC_STOPPED;
 	rc = rec_log(t->rec, &ev);
+	if (t->rec->n_traced)
+		rec_wait_child_born(t);
 	if (rc >= 0 && t->trace) {
 		rc = rec_trace_birth(t, c, b.flags);
 		if (rc)

@@ -574,7 +574,7 @@ static int64_t trace_me(const struct request *q)
 	}
 	if (rec_trace_new(q->t, parent, false, 0) < 0)
 		return -ENOMEM;
-	q->t->trace->by_request = q->t->trace->own_child = true;
+	q->t->trace->by_request = true;
 	return 0;
 }
 

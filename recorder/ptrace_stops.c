@@ -36,6 +36,15 @@ static bool child_of(const struct rec_task *t, const struct rec_task *tracer)
 	return t->t.tid == t->t.tgid && rec_trace_parent(t->t.tid) == tracer->t.tgid;
 }
 
+static uid_t uid_of(struct rec_task *t)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", t->t.tid);
+	return stat(path, &st) < 0 ? 0 : st.st_uid;
+}
+
 int rec_trace_new(struct rec_task *t, struct rec_task *tracer, bool seized, uint32_t options)
 {
 	t->trace = calloc(1, sizeof(*t->trace));
@@ -45,6 +54,7 @@ int rec_trace_new(struct rec_task *t, struct rec_task *tracer, bool seized, uint
 	t->trace->seized = seized;
 	t->trace->options = options;
 	t->trace->own_child = child_of(t, tracer);
+	t->trace->uid = uid_of(t);
 	t->trace->stale = t->state == REC_STOPPED && t->t.stop.kind == ENG_STOP_TRAP;
 	t->rec->n_traced++;
 	return 0;
@@ -83,15 +93,6 @@ static int settle(struct rec_task *t)
 	return rec_async_here(t, EVENT_POINT_STOP);
 }
 
-static uid_t uid_of(struct rec_task *t)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", t->t.tid);
-	return stat(path, &st) < 0 ? 0 : st.st_uid;
-}
-
 /* --- held --- */
 
 static int hold(struct rec_task *t, enum trace_at at, uint32_t code)
@@ -105,13 +106,13 @@ static int hold(struct rec_task *t, enum trace_at at, uint32_t code)
 	tr->has_info = at != TRACE_GROUP || tr->seized;
 	tr->info = (siginfo_t){ .si_signo = SIGTRAP, .si_code = (int)code };
 	tr->info.si_pid = t->t.tid;
-	tr->info.si_uid = uid_of(t);
+	tr->info.si_uid = tr->uid;
 	tr->next_how = t->next_how;
 	tr->kernel_status = t->t.stop.status;
 	tr->resuming = false;
 	tr->loose = t->ran;
 	t->state = REC_HELD;
-	rec_trace_tell(tr->tracer, t->t.tid, tr->info.si_uid, (int)(code << 8 | 0x7f));
+	rec_trace_tell(tr->tracer, t->t.tid, tr->uid, (int)(code << 8 | 0x7f));
 	return 1;
 }
 
@@ -683,6 +684,7 @@ int rec_trace_exiting(struct rec_task *t)
 	struct rec_trace *tr = t->trace;
 
 	tr->own_child = child_of(t, tr->tracer);
+	tr->group = getpgid(t->t.tgid);
 	if (tr->detached || !(tr->options & PTRACE_O_TRACEEXIT) || tr->exit_seen)
 		return 0;
 	tr->exit_seen = true;
@@ -699,8 +701,7 @@ static void leave_zombie(struct rec_task *t)
 	z = calloc(1, sizeof(*z));
 	if (!z)
 		return;
-	*z = (struct rec_zombie){ t->rec->zombies, tr->tracer, t->t.tid, 0, tr->info.si_uid, t->exit_status };
-	z->pgid = getpgid(t->t.tgid);
+	*z = (struct rec_zombie){ t->rec->zombies, tr->tracer, t->t.tid, tr->group, tr->uid, t->exit_status };
 	t->rec->zombies = z;
 	t->rec->n_traced++;
 	rec_trace_tell(tr->tracer, z->tid, z->uid, z->status);

@@ -120,7 +120,7 @@ static bool take_stop(struct rec_task *t, const struct wanted *w, struct found *
 			last = c;
 	if (!last)
 		return false;
-	*ret = (struct found){ last->t.tid, last->trace->info.si_uid, (int)(last->trace->code << 8 | 0x7f) };
+	*ret = (struct found){ last->t.tid, last->trace->uid, (int)(last->trace->code << 8 | 0x7f) };
 	if (!(w->options & WNOWAIT))
 		last->trace->unseen = false;
 	return true;
@@ -166,6 +166,25 @@ static void child_info(const struct found *f, siginfo_t *si)
 	}
 }
 
+/* Fields 14 and 15 of /proc/PID/stat: ticks in user and kernel mode. The rest of what the kernel would tell is left zero. */
+static void times_used(pid_t tid, struct rusage *ret)
+{
+	enum { STATE_FIELD = 3, UTIME_FIELD = 14 };
+	unsigned long ticks = (unsigned long)sysconf(_SC_CLK_TCK), user = 0, kernel = 0;
+	char text[1024];
+	const char *p = eng_stat(tid, text, sizeof(text));
+
+	*ret = (struct rusage){ 0 };
+	for (int field = STATE_FIELD; p && field < UTIME_FIELD; field++) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	if (!p || sscanf(p, "%lu %lu", &user, &kernel) != 2)
+		return;
+	ret->ru_utime = (struct timeval){ (time_t)(user / ticks), (suseconds_t)(user % ticks * 1000000 / ticks) };
+	ret->ru_stime = (struct timeval){ (time_t)(kernel / ticks), (suseconds_t)(kernel % ticks * 1000000 / ticks) };
+}
+
 /* The outputs, as the kernel writes them. Which bytes those are the table knows, where the call ends as calls do (log = false). */
 static int put(struct rec_task *t, uint64_t addr, const void *p, size_t n, bool log)
 {
@@ -178,15 +197,16 @@ static int put(struct rec_task *t, uint64_t addr, const void *p, size_t n, bool 
 
 static int64_t put_found(struct rec_task *t, const struct wanted *w, const struct found *f, bool log)
 {
-	const struct rusage none = { 0 };
+	struct rusage used;
 	siginfo_t si;
 	int rc;
 
 	child_info(f, &si);
+	times_used(f->tid, &used);
 	/* waitid() stores the first 28 bytes: as far as si_status */
 	rc = w->is_waitid ? put(t, w->info_at, &si, 28, log) : put(t, w->status_at, &f->status, 4, log);
 	if (rc >= 0)
-		rc = put(t, w->rusage_at, &none, sizeof(none), log);
+		rc = put(t, w->rusage_at, &used, sizeof(used), log);
 	return rc < 0 ? -EFAULT : w->is_waitid ? 0 : f->tid;
 }
 
@@ -232,6 +252,13 @@ void rec_trace_tell(struct rec_task *tracer, pid_t tid, uid_t uid, int status)
 		if (eng_interrupt(&t->t) < 0)
 			log_trace("thread %u is dying", t->num);
 	}
+}
+
+void rec_wait_child_born(const struct rec_task *parent)
+{
+	for (struct rec_task *t = parent->rec->tasks; t; t = t->next)
+		if (t->wait_asleep && t->t.tgid == parent->t.tgid && t->state == REC_BLOCKED && eng_interrupt(&t->t) < 0)
+			log_trace("thread %u is dying", t->num);
 }
 
 /* --- the calls --- */

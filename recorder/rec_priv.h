@@ -416,6 +416,8 @@ int rec_trace_seccomp(struct rec_task *t, uint32_t data) MUST_CHECK;
 int rec_trace_call(struct rec_task *t) MUST_CHECK;
 /* At the exit of a call: what the tracer changed in it is an effect. */
 void rec_trace_call_effects(struct rec_task *t);
+/* A thread that waits for tracees alone has a child now. */
+void rec_wait_child_born(const struct rec_task *parent);
 /* Exit of a wait: may change *result. 1 = it is made again. */
 int rec_wait_exit(struct rec_task *t, int64_t *result) MUST_CHECK;
 /* A signal reached a traced task: 1 = held or put aside, 0 = it takes its course. */

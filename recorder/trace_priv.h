@@ -30,6 +30,8 @@ struct rec_trace {
 	bool seized, by_request; /* by_request: TRACEME, any thread of the parent may be the tracer */
 	bool own_child;       /* leader of a child of the tracer: the kernel tells its end */
 	uint32_t options;     /* PTRACE_O_* */
+	uid_t uid;
+	pid_t group;          /* process group when it ended */
 	enum trace_how how;   /* resumed last */
 
 	/* while held */

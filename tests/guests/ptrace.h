@@ -26,6 +26,17 @@ static inline const char *stop_str(int st)
 	return buf;
 }
 
+/* Reads may be short. */
+static inline void read_whole(int fd, void *p, size_t n)
+{
+	for (size_t got = 0; got < n;) {
+		ssize_t r = read(fd, (char *)p + got, n - got);
+
+		CHECK(r > 0);
+		got += (size_t)r;
+	}
+}
+
 /* Waits for p and says what came. */
 static inline int await(const char *who, pid_t p)
 {

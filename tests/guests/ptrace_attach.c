@@ -41,7 +41,7 @@ static void far_start(struct far *f)
 		_exit(WIFEXITED(st) ? WEXITSTATUS(st) : 100 + WTERMSIG(st));
 	}
 	close(f->in[0]);
-	CHECK(read(f->out[0], &f->pid, sizeof(f->pid)) == sizeof(f->pid));
+	read_whole(f->out[0], &f->pid, sizeof(f->pid));
 	wait_state(f->pid, 'S');
 }
 

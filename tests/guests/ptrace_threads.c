@@ -62,7 +62,7 @@ int main(void)
 	}
 	say("threads: %d\n", n);
 	for (int i = 0; i < n; i++) {
-		CK(kill(p, 0));
+		wait_state(tid[i], 'S');
 		syscall(SYS_tgkill, p, tid[i], SIGUSR2);
 		await("thread", tid[i]);
 		say("in read: %d\n", regs_of(tid[i]).orig_rax == SYS_read);

@@ -1,5 +1,6 @@
 /* Waits of a tracer: waitid, WNOHANG, WNOWAIT, tracees and other children mixed; SIGCHLD and what it says. */
 #include "ptrace.h"
+#include <sys/signalfd.h>
 
 static volatile int chld, chld_code, chld_status;
 static volatile pid_t chld_pid;
@@ -148,7 +149,7 @@ static void interrupted(int flags)
 		reap(p);
 		_exit(0);
 	}
-	CHECK(read(pidpipe[0], &p, sizeof(p)) == sizeof(p));
+	read_whole(pidpipe[0], &p, sizeof(p));
 	CK(ptrace(PTRACE_SEIZE, p, NULL, NULL));
 	alarm(1);
 	if (flags & SA_RESTART) { /* somebody ends it, later */
@@ -177,8 +178,37 @@ static void interrupted(int flags)
 		continue;
 }
 
+static void by_descriptor(void)
+{
+	struct signalfd_siginfo si;
+	sigset_t block;
+	int fd, st;
+	pid_t p;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGCHLD);
+	CK(sigprocmask(SIG_BLOCK, &block, NULL));
+	fd = CK(signalfd(-1, &block, SFD_CLOEXEC));
+	p = xfork();
+	if (p == 0) {
+		CK(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		raise(SIGUSR1);
+		_exit(10);
+	}
+	CHECK(read(fd, &si, sizeof(si)) == sizeof(si));
+	say("signalfd: from it %d, code %d, status %d\n", si.ssi_pid == (uint32_t)p, si.ssi_code, si.ssi_status);
+	CHECK(waitpid(p, &st, WNOHANG) == p);
+	CK(ptrace(PTRACE_CONT, p, NULL, NULL));
+	CHECK(read(fd, &si, sizeof(si)) == sizeof(si));
+	say("signalfd: from it %d, code %d, status %d\n", si.ssi_pid == (uint32_t)p, si.ssi_code, si.ssi_status);
+	await("tracee", p);
+	close(fd);
+	CK(sigprocmask(SIG_UNBLOCK, &block, NULL));
+}
+
 int main(void)
 {
+	by_descriptor();
 	with_waitid();
 	mixed();
 	signals(false);

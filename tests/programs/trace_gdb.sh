@@ -85,6 +85,7 @@ debug breakpoints -ex 'break add' -ex run -ex bt -ex 'info registers rip' -ex 'x
 	-ex 'print c' -ex finish -ex 'tbreak handler' -ex 'delete 1' -ex continue -ex 'bt 1' -ex 'set var total=50' -ex continue --args ./one
 debug twice -ex 'break child' -ex run -ex kill -ex 'delete' -ex run -ex 'info program' --args ./one x
 debug watch -ex 'set can-use-hw-watchpoints 0' -ex 'break main' -ex run -ex 'watch total' -ex continue -ex continue -ex kill --args ./one
+debug hardware-watch -ex 'break main' -ex run -ex 'watch total' -ex continue -ex continue -ex delete -ex continue --args ./one
 debug catch -ex 'catch exec' -ex 'catch syscall exit_group' -ex run -ex continue -ex continue --args ./one x y
 debug signals -ex 'handle SIGUSR1 stop nopass' -ex run -ex 'print hits' -ex continue --args ./one
 debug child -ex 'set follow-fork-mode child' -ex 'break child' -ex 'run >/dev/null' -ex bt -ex continue --args ./one x
