@@ -69,11 +69,13 @@
 #define FIRST_LOOKS (1u << 20)
 /* Later: so much of the time computed since, at about so much a page, and not less than so many. */
 #define HASH_PERCENT 3u
-#define PAGE_NS 1000u
+#define PAGE_NS 2000u
 #define HASHED_MIN 256u
 #define LOOKS_PER_PAGE 16u
 /* So much of it are pages that changed at earlier points. */
 #define HOT_PERCENT 75u
+/* Pages that are read and hashed together: they stay in the cache meanwhile. */
+#define JOINT_MAX 32u
 /* Threads whose dead stack is known; the others' is compared like all memory. */
 #define DEAD_MAX 64u
 
@@ -109,6 +111,7 @@ struct points {
 	struct look look[PAGES_MAX]; /* by address */
 	unsigned n, max;
 	uint8_t *pages; /* their contents */
+	uint8_t joint[JOINT_MAX * PAGE];
 	bool ok[PAGES_MAX]; /* could be read */
 	struct dead {
 		uint64_t start, end;
@@ -594,48 +597,59 @@ static void add_hashes(struct points *p, struct fx *fx)
 
 /* --- all memory --- */
 
-/* How many of the pages from addr on can be hashed together, and where that starts in the first (PAGE: it is dead stack). */
+static bool is_looked_at(const struct points *p, uint64_t addr)
+{
+	unsigned i = lower(p, addr);
+
+	return i < p->n && p->look[i].addr == addr && p->ok[i];
+}
+
+/* How many of the pages from addr on can be hashed together, and where that starts in the first; PAGE: it is dead stack, or hashed already. */
 static uint32_t joint_pages(const struct points *p, uint64_t addr, uint32_t pages, uint64_t *ret_from)
 {
 	uint32_t n = 1;
 
-	*ret_from = dead_bytes(p, addr);
-	while (n < MIN(pages, PAGES_MAX) && *ret_from < PAGE && !dead_bytes(p, addr + (uint64_t)n * PAGE))
-		n++;
+	*ret_from = is_looked_at(p, addr) ? PAGE : dead_bytes(p, addr);
+	if (*ret_from == PAGE)
+		return 1;
+	for (; n < MIN(pages, JOINT_MAX); n++)
+		if (dead_bytes(p, addr + (uint64_t)n * PAGE) || is_looked_at(p, addr + (uint64_t)n * PAGE))
+			break;
 	return n;
 }
 
-static uint32_t hash_readable(struct points *p, struct rec_task *t, const uint64_t *addr, uint32_t n, uint64_t from)
+/* Returns how many of them could be read, from the front on: these are hashed. */
+static uint32_t hash_readable(struct points *p, struct rec_task *t, uint64_t start, uint32_t n, uint64_t from)
 {
-	bool ok[PAGES_MAX];
+	uint64_t addr[JOINT_MAX];
+	bool ok[JOINT_MAX];
 	uint32_t readable = 0;
 
-	eng_read_pages(&t->t, addr, n, p->pages, ok);
+	for (uint32_t i = 0; i < n; i++)
+		addr[i] = start + (uint64_t)i * PAGE;
+	eng_read_pages(&t->t, addr, n, p->joint, ok);
 	while (readable < n && ok[readable]) {
-		heat_note(p->heat, addr[readable], p->pages + (size_t)readable * PAGE);
+		heat_note(p->heat, addr[readable], p->joint + (size_t)readable * PAGE);
 		readable++;
 	}
 	if (readable)
-		add_hash(&t->rec->fx, p->pages, addr[0], readable, from);
+		add_hash(&t->rec->fx, p->joint, start, readable, from);
 	return readable;
 }
 
 /* False: some page cannot be read. */
 static bool hash_run(struct points *p, struct rec_task *t, const struct run *run)
 {
-	uint64_t addr[PAGES_MAX], from;
 	bool all = true;
 	uint32_t n;
 
 	for (uint32_t i = 0; i < run->pages; i += n) {
+		uint64_t addr = run->addr + (uint64_t)i * PAGE, from;
 		uint32_t readable;
 
-		addr[0] = run->addr + (uint64_t)i * PAGE;
-		n = joint_pages(p, addr[0], run->pages - i, &from);
+		n = joint_pages(p, addr, run->pages - i, &from);
 		if (from == PAGE)
 			continue;
-		for (uint32_t k = 1; k < n; k++)
-			addr[k] = addr[k - 1] + PAGE;
 		readable = hash_readable(p, t, addr, n, from);
 		if (readable < n) {
 			all = false;
@@ -652,13 +666,6 @@ static int by_length(const void *a, const void *b)
 	return x->pages != y->pages ? (x->pages < y->pages ? -1 : 1) : (x->addr < y->addr ? -1 : x->addr > y->addr);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct run *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 /* Long runs are what a program works on, short ones what it works with. */
 static void keep_short_runs(struct own *own, uint32_t pages)
 {
@@ -672,27 +679,6 @@ static void keep_short_runs(struct own *own, uint32_t pages)
 		pages -= r->pages;
 	}
 	own->n_runs = n;
-}
-
-/* The pages that the point looks at anyway are added, and what overlaps or touches becomes one run. */
-static void add_looked_at(struct points *p)
-{
-	struct own *own = &p->own;
-	uint32_t joined = 0;
-
-	for (uint32_t i = 0; i < p->n && own->n_runs < ARRAY_SIZE(own->run); i++)
-		own->run[own->n_runs++] = (struct run){ p->look[i].addr, 1 };
-	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_address);
-	for (uint32_t i = 1; i < own->n_runs; i++) {
-		struct run *last = &own->run[joined], *r = &own->run[i];
-		uint64_t end = last->addr + (uint64_t)last->pages * PAGE, r_end = r->addr + (uint64_t)r->pages * PAGE;
-
-		if (r->addr > end)
-			own->run[++joined] = *r;
-		else if (r_end > end)
-			last->pages += (uint32_t)((r_end - end) / PAGE);
-	}
-	own->n_runs = MIN(own->n_runs, joined + 1);
 }
 
 /* Which runs? 1: all that there is. 0: as much as is affordable: what changed at earlier points (it is looked at anyway) and, in turn, some of the
@@ -714,7 +700,6 @@ static int choose_runs(struct points *p, struct rec_task *t)
 		r = own_pages(&t->t, p->cursor, left, (uint64_t)left * LOOKS_PER_PAGE, own);
 		p->cursor = own->next;
 	}
-	add_looked_at(p);
 	return MIN(r, 0);
 }
 
@@ -724,6 +709,7 @@ static int hash_memory(struct points *p, struct rec_task *t)
 	int r = choose_runs(p, t);
 	bool all = r > 0;
 
+	add_hashes(p, &t->rec->fx);
 	for (uint32_t i = 0; r >= 0 && i < p->own.n_runs; i++)
 		all &= hash_run(p, t, &p->own.run[i]);
 	return r < 0 ? r : all;
