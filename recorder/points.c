@@ -41,8 +41,8 @@
 #define WORDS (PAGE / 8)
 #define USER_END (1ull << 47)
 /* Pages that are looked at because the code seems to work with them, and because they were written. */
-#define GUESSED_MAX 32u
-#define WRITTEN_MAX 608u
+#define GUESSED_MAX 64u
+#define WRITTEN_MAX 576u
 #define PAGES_MAX (GUESSED_MAX + WRITTEN_MAX)
 /* Kept per address space. */
 #define COPIES_MAX 192u
@@ -76,6 +76,11 @@
 #define HOT_PERCENT 75u
 /* Pages that are read and hashed together: they stay in the cache meanwhile. */
 #define JOINT_MAX 32u
+/* Replay hashes a piece again at each pass that only this piece tells to be wrong. */
+#define PIECE_PAGES 4u
+/* Words behind each pointer of a register that are taken for pointers themselves, and words behind those. */
+#define CHASE_WORDS 16u
+#define CHASED_WORDS 4u
 /* Threads whose dead stack is known; the others' is compared like all memory. */
 #define DEAD_MAX 64u
 
@@ -258,6 +263,26 @@ static void look_registers(struct points *p, struct rec_task *t, const struct us
 	for (size_t i = 0; i < ARRAY_SIZE(regs.gpr); i++)
 		if (regs.gpr[i] < USER_END)
 			look_near(p, as, regs.gpr[i]);
+}
+
+/* Interpreters keep their variables behind two pointers. Where it is not known what was written, these words are all that replay can learn from. */
+static void chase_registers(struct points *p, struct rec_task *t, const struct user_regs_struct *r)
+{
+	const uint64_t from[] = { r->rsp, r->rbp, r->rbx, r->rsi, r->rdi, r->rdx, r->rcx, r->rax,
+				  r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+	const struct aspace *as = &t->t.mm->as;
+	uint64_t w[CHASE_WORDS];
+
+	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
+		uint64_t at = ALIGN_DOWN(from[i], (uint64_t)8);
+
+		if (at >= USER_END || !own_is(own_mapping(as, at)) || eng_read(&t->t, at, w, sizeof(w)) < 0)
+			continue;
+		want_words(p, as, at, sizeof(w));
+		for (size_t k = 0; k < CHASE_WORDS; k++)
+			if (w[k] < USER_END && own_is(own_mapping(as, w[k])))
+				want_words(p, as, w[k], CHASED_WORDS * 8);
+	}
 }
 
 /* Variables of program and libraries: .data is a small writable mapping of a file, .bss lies right behind it. */
@@ -632,8 +657,8 @@ static uint32_t hash_readable(struct points *p, struct rec_task *t, uint64_t sta
 		heat_note(p->heat, addr[readable], p->joint + (size_t)readable * PAGE);
 		readable++;
 	}
-	if (readable)
-		add_hash(&t->rec->fx, p->joint, start, readable, from);
+	for (uint32_t i = 0; i < readable; i += PIECE_PAGES, from = 0)
+		add_hash(&t->rec->fx, p->joint + (size_t)i * PAGE, start + (uint64_t)i * PAGE, MIN(readable - i, PIECE_PAGES), from);
 	return readable;
 }
 
@@ -741,6 +766,8 @@ static int look_around(struct points *p, struct rec_task *t, const struct user_r
 	p->n = 0;
 	p->max = GUESSED_MAX;
 	look_registers(p, t, r);
+	if (!all)
+		chase_registers(p, t, r);
 	if (!all && !p->n_written)
 		look_data(p, &t->t.mm->as);
 	p->max = PAGES_MAX;

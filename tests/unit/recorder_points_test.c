@@ -180,9 +180,13 @@ START_TEST(operands)
 	r->rip = GUEST_CODE + 64;
 	r->rbx = AREA + 9 * PAGE + 17; /* only a pointer: its page is looked at */
 	eng_regs_changed(&f.t.t);
-	poke(&f, AREA + 9 * PAGE + 64, 1);
+	poke(&f, AREA + 9 * PAGE + 1024, 1);
+	poke(&f, AREA + 9 * PAGE + 128, AREA + 20 * PAGE + 256); /* leads on */
 	point(&f);
-	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 9 * PAGE, PAGE), 8); /* all of it but zeros */
+	/* all of it but zeros, and the words behind the pointer */
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 9 * PAGE, PAGE), 16 * 8 + 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 20 * PAGE, PAGE), 4 * 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 20 * PAGE + 256, 32), 32);
 	point(&f);
 	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA, 64 * PAGE), 8);
 	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 0x5008, 8), 8);
@@ -259,9 +263,9 @@ START_TEST(too_many_pages)
 	begin(&f);
 	for (int i = 0; i < 3; i++)
 		point(&f);
-	guest_write(&f.t.t, AREA, 600);
+	guest_write(&f.t.t, AREA, 570);
 	ck_assert_uint_eq(point(&f), 1);
-	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 600 * PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 570 * PAGE);
 	guest_write(&f.t.t, AREA, 700);
 	ck_assert_uint_eq(point(&f), 0);
 	hashed = covered(&f, EFFECT_HASH, AREA, 700 * PAGE) / PAGE;
