@@ -15,8 +15,11 @@
  * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
  * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
  * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either.
- * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when there is little of it,
- * else a part.
+ *
+ * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when that is affordable, and is
+ * proved by it. Else it hashes what is near, what changed at the points before (heat.c), and in turn some of the rest, to find out what changes. That
+ * is no proof: a state is taken for another one when they differ in nothing but pages that never were hashed when they changed. A loop works with
+ * the same pages again and again, so its pages are hot soon; a counter of an outer loop on a page of its own may be missed.
  *
  * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may come), and it differs. The dynamic
  * linker and signal frames leave XSAVE areas there, in which the processor notes what it takes for unused, and that depends on when the kernel

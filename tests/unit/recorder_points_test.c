@@ -11,6 +11,7 @@
 #define AREA 0x20000000ull
 #define STACK 0x30000000ull /* its top */
 #define OTHER 0x40000000ull
+#define LOW 0x11000000ull
 
 struct fixture {
 	struct rec rec;
@@ -376,17 +377,36 @@ START_TEST(large_process)
 	struct fixture f;
 
 	begin(&f);
-	guest_anon(&f.t.t, OTHER, 9000 * PAGE);
-	guest_write(&f.t.t, OTHER, 9000);
+	guest_anon(&f.t.t, LOW, 9000 * PAGE);
+	guest_write(&f.t.t, LOW, 9000);
 	for (uint64_t i = 0; i < 2000; i += 20)
 		guest_write(&f.t.t, AREA + i * PAGE, 1);
 	ck_assert_uint_eq(point(&f), 0);
 	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 100 * PAGE);
-	ck_assert_uint_ge(covered(&f, EFFECT_HASH, OTHER, 9000 * PAGE), 8000 * PAGE);
-	ck_assert_uint_le(covered(&f, EFFECT_HASH, OTHER, 9000 * PAGE), 8192 * PAGE);
-	guest_write(&f.t.t, OTHER + 8990 * PAGE, 1);
+	ck_assert_uint_ge(covered(&f, EFFECT_HASH, LOW, 9000 * PAGE), 8000 * PAGE);
+	ck_assert_uint_le(covered(&f, EFFECT_HASH, LOW, 9000 * PAGE), 8192 * PAGE);
+	guest_write(&f.t.t, LOW + 8990 * PAGE, 1);
 	ck_assert_uint_eq(point(&f), 1); /* by tracking */
-	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 9000 * PAGE), PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, LOW, 9000 * PAGE), PAGE);
+	end(&f);
+}
+END_TEST
+
+/* What a private mapping only shows of its file was not written. */
+START_TEST(file_pages)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct fixture f;
+
+	begin(&f);
+	ck_assert_int_eq(ftruncate(fd, 64 * PAGE), 0);
+	guest_map(&f.t.t, OTHER, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+	guest_read(&f.t.t, OTHER, 1);
+	guest_write(&f.t.t, OTHER + 40 * PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 64 * PAGE), 2 * PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER + 40 * PAGE, 2 * PAGE), 2 * PAGE);
+	close(fd);
 	end(&f);
 }
 END_TEST
@@ -523,7 +543,7 @@ static bool kernel_can_track(void)
 int main(void)
 {
 	const TTest *const tests[] = { stack_window, operands, changed_words, registers, proved, too_many_pages, resting_small, hot_pages,
-					cold_pages, affordable, large_process, left_out, new_memory, many_pages, dead_stack };
+					cold_pages, affordable, large_process, file_pages, left_out, new_memory, many_pages, dead_stack };
 
 	/* the last ones are about proofs */
 	return test_run("points", tests, kernel_can_track() ? ARRAY_SIZE(tests) : 3);
