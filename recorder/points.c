@@ -15,8 +15,11 @@
  * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
  * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
  * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either.
- * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when there is little of it,
- * else a part.
+ *
+ * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when that is affordable, and is
+ * proved by it. Else it hashes what is near, what changed at the points before (heat.c), and in turn some of the rest, to find out what changes. That
+ * is no proof: a state is taken for another one when they differ in nothing but pages that never were hashed when they changed. A loop works with
+ * the same pages again and again, so its pages are hot soon; a counter of an outer loop on a page of its own may be missed.
  *
  * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may come), and it differs. The dynamic
  * linker and signal frames leave XSAVE areas there, in which the processor notes what it takes for unused, and that depends on when the kernel
@@ -41,8 +44,8 @@
 #define WORDS (PAGE / 8)
 #define USER_END (1ull << 47)
 /* Pages that are looked at because the code seems to work with them, and because they were written. */
-#define GUESSED_MAX 32u
-#define WRITTEN_MAX 608u
+#define GUESSED_MAX 64u
+#define WRITTEN_MAX 576u
 #define PAGES_MAX (GUESSED_MAX + WRITTEN_MAX)
 /* Kept per address space. */
 #define COPIES_MAX 192u
@@ -69,11 +72,18 @@
 #define FIRST_LOOKS (1u << 20)
 /* Later: so much of the time computed since, at about so much a page, and not less than so many. */
 #define HASH_PERCENT 3u
-#define PAGE_NS 1000u
+#define PAGE_NS 2000u
 #define HASHED_MIN 256u
 #define LOOKS_PER_PAGE 16u
 /* So much of it are pages that changed at earlier points. */
 #define HOT_PERCENT 75u
+/* Pages that are read and hashed together: they stay in the cache meanwhile. */
+#define JOINT_MAX 32u
+/* Replay hashes a piece again at each pass that only this piece tells to be wrong. */
+#define PIECE_PAGES 4u
+/* Words behind each pointer of a register that are taken for pointers themselves, and words behind those. */
+#define CHASE_WORDS 16u
+#define CHASED_WORDS 4u
 /* Threads whose dead stack is known; the others' is compared like all memory. */
 #define DEAD_MAX 64u
 
@@ -109,6 +119,7 @@ struct points {
 	struct look look[PAGES_MAX]; /* by address */
 	unsigned n, max;
 	uint8_t *pages; /* their contents */
+	uint8_t joint[JOINT_MAX * PAGE];
 	bool ok[PAGES_MAX]; /* could be read */
 	struct dead {
 		uint64_t start, end;
@@ -255,6 +266,26 @@ static void look_registers(struct points *p, struct rec_task *t, const struct us
 	for (size_t i = 0; i < ARRAY_SIZE(regs.gpr); i++)
 		if (regs.gpr[i] < USER_END)
 			look_near(p, as, regs.gpr[i]);
+}
+
+/* Interpreters keep their variables behind two pointers. Where it is not known what was written, these words are all that replay can learn from. */
+static void chase_registers(struct points *p, struct rec_task *t, const struct user_regs_struct *r)
+{
+	const uint64_t from[] = { r->rsp, r->rbp, r->rbx, r->rsi, r->rdi, r->rdx, r->rcx, r->rax,
+				  r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+	const struct aspace *as = &t->t.mm->as;
+	uint64_t w[CHASE_WORDS];
+
+	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
+		uint64_t at = ALIGN_DOWN(from[i], (uint64_t)8);
+
+		if (at >= USER_END || !own_is(own_mapping(as, at)) || eng_read(&t->t, at, w, sizeof(w)) < 0)
+			continue;
+		want_words(p, as, at, sizeof(w));
+		for (size_t k = 0; k < CHASE_WORDS; k++)
+			if (w[k] < USER_END && own_is(own_mapping(as, w[k])))
+				want_words(p, as, w[k], CHASED_WORDS * 8);
+	}
 }
 
 /* Variables of program and libraries: .data is a small writable mapping of a file, .bss lies right behind it. */
@@ -594,48 +625,59 @@ static void add_hashes(struct points *p, struct fx *fx)
 
 /* --- all memory --- */
 
-/* How many of the pages from addr on can be hashed together, and where that starts in the first (PAGE: it is dead stack). */
+static bool is_looked_at(const struct points *p, uint64_t addr)
+{
+	unsigned i = lower(p, addr);
+
+	return i < p->n && p->look[i].addr == addr && p->ok[i];
+}
+
+/* How many of the pages from addr on can be hashed together, and where that starts in the first; PAGE: it is dead stack, or hashed already. */
 static uint32_t joint_pages(const struct points *p, uint64_t addr, uint32_t pages, uint64_t *ret_from)
 {
 	uint32_t n = 1;
 
-	*ret_from = dead_bytes(p, addr);
-	while (n < MIN(pages, PAGES_MAX) && *ret_from < PAGE && !dead_bytes(p, addr + (uint64_t)n * PAGE))
-		n++;
+	*ret_from = is_looked_at(p, addr) ? PAGE : dead_bytes(p, addr);
+	if (*ret_from == PAGE)
+		return 1;
+	for (; n < MIN(pages, JOINT_MAX); n++)
+		if (dead_bytes(p, addr + (uint64_t)n * PAGE) || is_looked_at(p, addr + (uint64_t)n * PAGE))
+			break;
 	return n;
 }
 
-static uint32_t hash_readable(struct points *p, struct rec_task *t, const uint64_t *addr, uint32_t n, uint64_t from)
+/* Returns how many of them could be read, from the front on: these are hashed. */
+static uint32_t hash_readable(struct points *p, struct rec_task *t, uint64_t start, uint32_t n, uint64_t from)
 {
-	bool ok[PAGES_MAX];
+	uint64_t addr[JOINT_MAX];
+	bool ok[JOINT_MAX];
 	uint32_t readable = 0;
 
-	eng_read_pages(&t->t, addr, n, p->pages, ok);
+	for (uint32_t i = 0; i < n; i++)
+		addr[i] = start + (uint64_t)i * PAGE;
+	eng_read_pages(&t->t, addr, n, p->joint, ok);
 	while (readable < n && ok[readable]) {
-		heat_note(p->heat, addr[readable], p->pages + (size_t)readable * PAGE);
+		heat_note(p->heat, addr[readable], p->joint + (size_t)readable * PAGE);
 		readable++;
 	}
-	if (readable)
-		add_hash(&t->rec->fx, p->pages, addr[0], readable, from);
+	for (uint32_t i = 0; i < readable; i += PIECE_PAGES, from = 0)
+		add_hash(&t->rec->fx, p->joint + (size_t)i * PAGE, start + (uint64_t)i * PAGE, MIN(readable - i, PIECE_PAGES), from);
 	return readable;
 }
 
 /* False: some page cannot be read. */
 static bool hash_run(struct points *p, struct rec_task *t, const struct run *run)
 {
-	uint64_t addr[PAGES_MAX], from;
 	bool all = true;
 	uint32_t n;
 
 	for (uint32_t i = 0; i < run->pages; i += n) {
+		uint64_t addr = run->addr + (uint64_t)i * PAGE, from;
 		uint32_t readable;
 
-		addr[0] = run->addr + (uint64_t)i * PAGE;
-		n = joint_pages(p, addr[0], run->pages - i, &from);
+		n = joint_pages(p, addr, run->pages - i, &from);
 		if (from == PAGE)
 			continue;
-		for (uint32_t k = 1; k < n; k++)
-			addr[k] = addr[k - 1] + PAGE;
 		readable = hash_readable(p, t, addr, n, from);
 		if (readable < n) {
 			all = false;
@@ -652,13 +694,6 @@ static int by_length(const void *a, const void *b)
 	return x->pages != y->pages ? (x->pages < y->pages ? -1 : 1) : (x->addr < y->addr ? -1 : x->addr > y->addr);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct run *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 /* Long runs are what a program works on, short ones what it works with. */
 static void keep_short_runs(struct own *own, uint32_t pages)
 {
@@ -672,27 +707,6 @@ static void keep_short_runs(struct own *own, uint32_t pages)
 		pages -= r->pages;
 	}
 	own->n_runs = n;
-}
-
-/* The pages that the point looks at anyway are added, and what overlaps or touches becomes one run. */
-static void add_looked_at(struct points *p)
-{
-	struct own *own = &p->own;
-	uint32_t joined = 0;
-
-	for (uint32_t i = 0; i < p->n && own->n_runs < ARRAY_SIZE(own->run); i++)
-		own->run[own->n_runs++] = (struct run){ p->look[i].addr, 1 };
-	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_address);
-	for (uint32_t i = 1; i < own->n_runs; i++) {
-		struct run *last = &own->run[joined], *r = &own->run[i];
-		uint64_t end = last->addr + (uint64_t)last->pages * PAGE, r_end = r->addr + (uint64_t)r->pages * PAGE;
-
-		if (r->addr > end)
-			own->run[++joined] = *r;
-		else if (r_end > end)
-			last->pages += (uint32_t)((r_end - end) / PAGE);
-	}
-	own->n_runs = MIN(own->n_runs, joined + 1);
 }
 
 /* Which runs? 1: all that there is. 0: as much as is affordable: what changed at earlier points (it is looked at anyway) and, in turn, some of the
@@ -714,7 +728,6 @@ static int choose_runs(struct points *p, struct rec_task *t)
 		r = own_pages(&t->t, p->cursor, left, (uint64_t)left * LOOKS_PER_PAGE, own);
 		p->cursor = own->next;
 	}
-	add_looked_at(p);
 	return MIN(r, 0);
 }
 
@@ -724,6 +737,7 @@ static int hash_memory(struct points *p, struct rec_task *t)
 	int r = choose_runs(p, t);
 	bool all = r > 0;
 
+	add_hashes(p, &t->rec->fx);
 	for (uint32_t i = 0; r >= 0 && i < p->own.n_runs; i++)
 		all &= hash_run(p, t, &p->own.run[i]);
 	return r < 0 ? r : all;
@@ -755,6 +769,8 @@ static int look_around(struct points *p, struct rec_task *t, const struct user_r
 	p->n = 0;
 	p->max = GUESSED_MAX;
 	look_registers(p, t, r);
+	if (!all)
+		chase_registers(p, t, r);
 	if (!all && !p->n_written)
 		look_data(p, &t->t.mm->as);
 	p->max = PAGES_MAX;

@@ -23,7 +23,7 @@ bool own_is(const struct mapping *m);
 
 #define OWN_RUNS_MAX 3000u
 struct own {
-	struct run run[OWN_RUNS_MAX + 1000]; /* by address; some room for the caller's */
+	struct run run[OWN_RUNS_MAX]; /* by address */
 	uint32_t n_runs, n_pages;
 	bool foreign;  /* pages were passed that the process may have written and that a point may not look at */
 	uint64_t next; /* where it stopped for a limit, 0 = came to the end */

@@ -11,6 +11,7 @@
 #define AREA 0x20000000ull
 #define STACK 0x30000000ull /* its top */
 #define OTHER 0x40000000ull
+#define LOW 0x11000000ull
 
 struct fixture {
 	struct rec rec;
@@ -46,12 +47,26 @@ static void end(struct fixture *f)
 	guest_end(&f->t.t);
 }
 
+/* Bytes of [addr, addr + len) in effects of that kind. */
+static uint64_t covered(const struct fixture *f, enum effect_kind kind, uint64_t addr, uint64_t len)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < f->rec.fx.n; i++) {
+		const struct effect *e = &f->rec.fx.e[i];
+		uint64_t lo = MAX(e->addr, addr), hi = MIN(e->addr + e->len, addr + len);
+
+		n += e->kind == kind && lo < hi ? hi - lo : 0;
+	}
+	return n;
+}
+
 /* What holds of every point. */
 static void check_point(struct fixture *f)
 {
 	static uint8_t bytes[1 << 26];
 	const struct fx *fx = &f->rec.fx;
-	uint64_t input = 0, hash = 0;
+	uint64_t input = 0;
 
 	ck_assert_int_eq(fx->e[0].kind, EFFECT_REGS);
 	ck_assert_int_eq(fx->e[1].kind, EFFECT_XSTATE);
@@ -66,9 +81,9 @@ static void check_point(struct fixture *f)
 			ck_assert_mem_eq(e->data, bytes, e->len);
 			input = e->addr + e->len;
 		} else {
-			ck_assert(e->addr >= hash && e->addr % 8 == 0 && (e->addr + e->len) % PAGE == 0);
+			ck_assert(e->addr % 8 == 0 && (e->addr + e->len) % PAGE == 0);
 			ck_assert_uint_eq(e->hash, eng_hash(bytes, e->len));
-			hash = e->addr + e->len;
+			ck_assert_uint_eq(covered(f, EFFECT_HASH, e->addr, e->len), e->len); /* nothing twice */
 		}
 	}
 }
@@ -83,20 +98,6 @@ static uint64_t point(struct fixture *f)
 	ck_assert_int_eq(rec_point_state(&f->t, &f->ev), 0);
 	check_point(f);
 	return f->ev.args[EVENT_POINT_PROVED];
-}
-
-/* Bytes of [addr, addr + len) in effects of that kind. */
-static uint64_t covered(const struct fixture *f, enum effect_kind kind, uint64_t addr, uint64_t len)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < f->rec.fx.n; i++) {
-		const struct effect *e = &f->rec.fx.e[i];
-		uint64_t lo = MAX(e->addr, addr), hi = MIN(e->addr + e->len, addr + len);
-
-		n += e->kind == kind && lo < hi ? hi - lo : 0;
-	}
-	return n;
 }
 
 static void poke(struct fixture *f, uint64_t addr, uint64_t value)
@@ -180,9 +181,13 @@ START_TEST(operands)
 	r->rip = GUEST_CODE + 64;
 	r->rbx = AREA + 9 * PAGE + 17; /* only a pointer: its page is looked at */
 	eng_regs_changed(&f.t.t);
-	poke(&f, AREA + 9 * PAGE + 64, 1);
+	poke(&f, AREA + 9 * PAGE + 1024, 1);
+	poke(&f, AREA + 9 * PAGE + 128, AREA + 20 * PAGE + 256); /* leads on */
 	point(&f);
-	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 9 * PAGE, PAGE), 8); /* all of it but zeros */
+	/* all of it but zeros, and the words behind the pointer */
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 9 * PAGE, PAGE), 16 * 8 + 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 20 * PAGE, PAGE), 4 * 8);
+	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 20 * PAGE + 256, 32), 32);
 	point(&f);
 	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA, 64 * PAGE), 8);
 	ck_assert_uint_eq(covered(&f, EFFECT_INPUT, AREA + 0x5008, 8), 8);
@@ -259,9 +264,9 @@ START_TEST(too_many_pages)
 	begin(&f);
 	for (int i = 0; i < 3; i++)
 		point(&f);
-	guest_write(&f.t.t, AREA, 600);
+	guest_write(&f.t.t, AREA, 570);
 	ck_assert_uint_eq(point(&f), 1);
-	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 600 * PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 570 * PAGE);
 	guest_write(&f.t.t, AREA, 700);
 	ck_assert_uint_eq(point(&f), 0);
 	hashed = covered(&f, EFFECT_HASH, AREA, 700 * PAGE) / PAGE;
@@ -355,11 +360,11 @@ START_TEST(affordable)
 	struct fixture f;
 
 	rest_tracking(&f);
-	f.cpu = 20000000;
+	f.cpu = 40000000;
 	ck_assert_uint_eq(point(&f), 0);
 	ck_assert_uint_ge(covered(&f, EFFECT_HASH, AREA, 1200 * PAGE), 500 * PAGE);
 	ck_assert_uint_le(covered(&f, EFFECT_HASH, AREA, 1200 * PAGE), 700 * PAGE);
-	f.cpu = 100000000;
+	f.cpu = 200000000;
 	ck_assert_uint_eq(point(&f), 1);
 	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 1200 * PAGE), 1200 * PAGE);
 	end(&f);
@@ -372,17 +377,36 @@ START_TEST(large_process)
 	struct fixture f;
 
 	begin(&f);
-	guest_anon(&f.t.t, OTHER, 9000 * PAGE);
-	guest_write(&f.t.t, OTHER, 9000);
+	guest_anon(&f.t.t, LOW, 9000 * PAGE);
+	guest_write(&f.t.t, LOW, 9000);
 	for (uint64_t i = 0; i < 2000; i += 20)
 		guest_write(&f.t.t, AREA + i * PAGE, 1);
 	ck_assert_uint_eq(point(&f), 0);
 	ck_assert_uint_eq(covered(&f, EFFECT_HASH, AREA, 2048 * PAGE), 100 * PAGE);
-	ck_assert_uint_ge(covered(&f, EFFECT_HASH, OTHER, 9000 * PAGE), 8000 * PAGE);
-	ck_assert_uint_le(covered(&f, EFFECT_HASH, OTHER, 9000 * PAGE), 8192 * PAGE);
-	guest_write(&f.t.t, OTHER + 8990 * PAGE, 1);
+	ck_assert_uint_ge(covered(&f, EFFECT_HASH, LOW, 9000 * PAGE), 8000 * PAGE);
+	ck_assert_uint_le(covered(&f, EFFECT_HASH, LOW, 9000 * PAGE), 8192 * PAGE);
+	guest_write(&f.t.t, LOW + 8990 * PAGE, 1);
 	ck_assert_uint_eq(point(&f), 1); /* by tracking */
-	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 9000 * PAGE), PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, LOW, 9000 * PAGE), PAGE);
+	end(&f);
+}
+END_TEST
+
+/* What a private mapping only shows of its file was not written. */
+START_TEST(file_pages)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct fixture f;
+
+	begin(&f);
+	ck_assert_int_eq(ftruncate(fd, 64 * PAGE), 0);
+	guest_map(&f.t.t, OTHER, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+	guest_read(&f.t.t, OTHER, 1);
+	guest_write(&f.t.t, OTHER + 40 * PAGE, 2);
+	ck_assert_uint_eq(point(&f), 1);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER, 64 * PAGE), 2 * PAGE);
+	ck_assert_uint_eq(covered(&f, EFFECT_HASH, OTHER + 40 * PAGE, 2 * PAGE), 2 * PAGE);
+	close(fd);
 	end(&f);
 }
 END_TEST
@@ -519,7 +543,7 @@ static bool kernel_can_track(void)
 int main(void)
 {
 	const TTest *const tests[] = { stack_window, operands, changed_words, registers, proved, too_many_pages, resting_small, hot_pages,
-					cold_pages, affordable, large_process, left_out, new_memory, many_pages, dead_stack };
+					cold_pages, affordable, large_process, file_pages, left_out, new_memory, many_pages, dead_stack };
 
 	/* the last ones are about proofs */
 	return test_run("points", tests, kernel_can_track() ? ARRAY_SIZE(tests) : 3);
