@@ -1,6 +1,6 @@
 /*
- * A lock-free stack without versions: while one thread is about to replace the head A by its successor B, another takes both
- * and puts A back; the exchange succeeds and B, which is in use, is the head.
+ * A lock-free stack without versions: while one thread is about to replace the head A by its successor B, another
+ * takes both and puts A back; the exchange succeeds and B, which is in use, is the head.
  */
 #include "chaos.h"
 

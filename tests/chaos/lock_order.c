@@ -1,4 +1,7 @@
-/* Two transfers in opposite directions lock the two accounts in opposite order: they may wait for each other for ever. */
+/*
+ * Two transfers in opposite directions lock the two accounts in opposite order: they may wait for each other for
+ * ever.
+ */
 #include "chaos.h"
 
 static struct account {
