@@ -4,7 +4,7 @@
  */
 #include "chaos.h"
 
-enum { NODES = 6, ROUNDS = 5 };
+enum { NODES = 9, ROUNDS = 5, THREADS = 3 };
 
 static struct node {
 	struct node *_Atomic next;
@@ -75,11 +75,11 @@ int main(void)
 
 	for (int i = NODES - 1; i >= 0; i--)
 		push(&node[i]);
-	in_threads(2, body);
+	in_threads(THREADS, body);
 	while (pop())
 		if (++n > NODES)
 			bug("the stack has become a ring");
-	if (n != NODES - 2)
-		bug("%d nodes are left instead of %d", n, NODES - 2);
+	if (n != NODES - THREADS)
+		bug("%d nodes are left instead of %d", n, NODES - THREADS);
 	return 0;
 }

@@ -4,7 +4,7 @@
  */
 #include "chaos.h"
 
-enum { ROUNDS = 4 };
+enum { ROUNDS = 8 };
 
 static struct node {
 	struct node *next;
