@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -396,8 +397,10 @@ bool rec_chaos_signal_into_call(struct rec_task *t)
 
 /* --- results of calls --- */
 
-/* A pipe or a stream: what is not read now is read the next time. */
-static bool is_stream(struct rec_task *t, int fd)
+enum stream { STREAM_NONE, STREAM_PIPE, STREAM_SOCKET };
+
+/* Something where what is not read now is read the next time. */
+static enum stream stream_of(struct rec_task *t, int fd)
 {
 	char path[48];
 	CLEANUP(closep) int pidfd = -1, ours = -1;
@@ -406,28 +409,40 @@ static bool is_stream(struct rec_task *t, int fd)
 	socklen_t len = sizeof(type);
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->t.tid, fd);
-	if (stat(path, &st) < 0)
-		return false;
-	if (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode))
-		return false;
+	if (stat(path, &st) < 0 || (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
+		return STREAM_NONE;
 	pidfd = (int)syscall(SYS_pidfd_open, t->t.tgid, 0);
 	ours = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	if (ours < 0)
-		return false;
+		return STREAM_NONE;
 	if (S_ISFIFO(st.st_mode))
-		return !(fcntl(ours, F_GETFL) & O_DIRECT); /* else packets */
-	return getsockopt(ours, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
+		return fcntl(ours, F_GETFL) & O_DIRECT ? STREAM_NONE : STREAM_PIPE; /* O_DIRECT: packets */
+	return getsockopt(ours, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM ? STREAM_SOCKET : STREAM_NONE;
+}
+
+/* A stream may be cut anywhere. What is written to a pipe in one piece of up to PIPE_BUF bytes stays in one piece, as Linux handles it; programs rely on
+ * that. */
+static uint64_t shorter(struct rec_chaos *c, enum stream s, uint64_t n)
+{
+	switch (s) {
+	case STREAM_SOCKET:
+		return 1 + below(c, n);
+	case STREAM_PIPE:
+		return n > PIPE_BUF ? PIPE_BUF * (1 + below(c, (n - 1) / PIPE_BUF)) : n;
+	default:
+		return n;
+	}
 }
 
 static int short_read(struct rec_task *t)
 {
 	const uint64_t *a = t->outs.call.args;
+	uint64_t n;
 
-	if (a[2] < 2 || !chance(t->rec->chaos, 256) || !is_stream(t, (int)a[0]))
+	if (a[2] < 2 || !chance(t->rec->chaos, 256) || (t->outs.call.nr == SYS_recvfrom && a[3] & MSG_WAITALL))
 		return 0;
-	if (t->outs.call.nr == SYS_recvfrom && a[3] & MSG_WAITALL)
-		return 0;
-	return rec_change_arg(t, 2, 1 + below(t->rec->chaos, a[2]));
+	n = shorter(t->rec->chaos, stream_of(t, (int)a[0]), a[2]);
+	return n < a[2] ? rec_change_arg(t, 2, n) : 0;
 }
 
 /* Wakes more than were asked for: FUTEX_WAIT may end for no reason, and who comes first is for us to say then. */

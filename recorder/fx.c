@@ -153,9 +153,14 @@ void fx_registers(struct fx *fx, struct eng_task *t)
 
 void fx_xstate(struct fx *fx, struct eng_task *t)
 {
+	enum { HEADER_END = 576 };
 	uint8_t area[ENG_XSTATE_MAX];
 	size_t n;
 
-	if (eng_xstate(t, area, sizeof(area), &n) >= 0)
-		fx_bytes(fx, EFFECT_XSTATE, 0, area, n);
+	if (eng_xstate(t, area, sizeof(area), &n) < 0)
+		return;
+	/* What lies behind the header is zero in its initial state. The tiles of AMX are 8 KB, and hardly ever used. */
+	while (n > HEADER_END && !area[n - 1])
+		n--;
+	fx_bytes(fx, EFFECT_XSTATE, 0, area, MIN(ALIGN_UP(n, (size_t)8), sizeof(area)));
 }

@@ -7,20 +7,23 @@
  * Pages are those that the process writes for itself: not ours, not the kernel's, none that somebody outside of the recording may change.
  * Words are 8 bytes, aligned.
  *
- * Proof. A process that comes here a second time computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the
- * pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
+ * Proof. The first point of an address space hashes all of its own memory that exists: nothing else can differ (own.c). A process that
+ * comes here computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
  * point in one go, and whatever t writes meanwhile changes the state that is to be recognised. The pages hashed are all of those when the last
  * take lies before R. It does: takes (and the start of tracking) happen at points only, a point is an event of the thread that ran and ends its
  * run, and between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses nothing: t wrote
  * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
  * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
  * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either.
+ * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when there is little of it,
+ * else a part.
  *
  * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may come), and it differs. The dynamic
  * linker and signal frames leave XSAVE areas there, in which the processor notes what it takes for unused, and that depends on when the kernel
  * switched between threads. */
 #define LOG_AREA "recorder.points"
 #include "recorder/rec_priv.h"
+#include "recorder/points_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,14 +37,15 @@
 #include "engine/code.h"
 #include "engine/dirty.h"
 
-#define PAGE ENG_PAGE
+#define PAGE POINT_PAGE
 #define WORDS (PAGE / 8)
 #define USER_END (1ull << 47)
 /* Pages that are looked at because the code seems to work with them, and because they were written. */
 #define GUESSED_MAX 32u
-#define WRITTEN_MAX 128u
-/* Both, and copies kept, per address space. */
+#define WRITTEN_MAX 608u
 #define PAGES_MAX (GUESSED_MAX + WRITTEN_MAX)
+/* Kept per address space. */
+#define COPIES_MAX 192u
 #define STACK_PAGES 4u
 #define RED_ZONE 128u
 #define STACK_WINDOW 512u
@@ -60,16 +64,26 @@
 #define REST_POINTS_MAX 3200u
 /* So many points with tracking, and a rest is short again. */
 #define STEADY_POINTS 20u
+/* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first point, once: */
+#define FIRST_PAGES 8192u
+#define FIRST_LOOKS (1u << 20)
+/* Later: so much of the time computed since, at about so much a page, and not less than so many. */
+#define HASH_PERCENT 3u
+#define PAGE_NS 1000u
+#define HASHED_MIN 256u
+#define LOOKS_PER_PAGE 16u
+/* So much of it are pages that changed at earlier points. */
+#define HOT_PERCENT 75u
 /* Threads whose dead stack is known; the others' is compared like all memory. */
 #define DEAD_MAX 64u
-/* How far below a growing stack's known start an address still counts as part of it. */
-#define STACK_REACH (64ull << 20)
+
 
 struct look {
 	uint64_t addr;
 	bool near; /* named by the stack pointer, another register or an operand */
 	bool written;
 	uint16_t from; /* bytes before it are dead stack */
+	int16_t copy; /* -1 = none */
 	uint64_t log[WORDS / 64]; /* words to log */
 };
 
@@ -78,23 +92,20 @@ struct copy {
 	uint32_t point; /* the last one that looked at it */
 };
 
-/* Adjacent pages. */
-struct run {
-	uint64_t addr;
-	uint32_t pages;
-};
-
 /* What is kept per address space: mm->owner. */
 struct points {
 	uint32_t point; /* number of the present one, from 1 */
-	struct copy copy[PAGES_MAX];
-	uint8_t *copies;  /* PAGES_MAX pages */
+	struct copy copy[COPIES_MAX];
+	uint8_t *copies;  /* their pages */
+	struct heat *heat;
+	uint64_t cursor;  /* where the next point goes on to look at pages that it has no reason to look at */
 	struct eng_dirty *dirty; /* NULL = not tracked */
 	bool untracked;   /* it cannot be */
 	uint32_t since;   /* first point with what was written */
 	uint32_t awake;   /* number of the point at which tracking may start again */
 	uint32_t rest;    /* points, the next time */
 	/* of the present point: */
+	uint32_t afford; /* pages that may be hashed without tracking */
 	struct look look[PAGES_MAX]; /* by address */
 	unsigned n, max;
 	uint8_t *pages; /* their contents */
@@ -106,6 +117,7 @@ struct points {
 	struct run run[TRACKED_MAX]; /* written pages */
 	uint32_t n_runs, n_written;
 	bool foreign; /* pages that a point may not look at were written */
+	struct own own; /* all pages, when it is not known which were written */
 };
 
 static void points_free(void *owner)
@@ -116,6 +128,7 @@ static void points_free(void *owner)
 		return;
 	eng_dirty_free(p->dirty);
 	free(p->copies);
+	free(p->heat);
 	free(p->pages);
 	free(p);
 }
@@ -129,13 +142,14 @@ static struct points *points_of(struct eng_mm *mm)
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	p->copies = malloc((size_t)PAGES_MAX * PAGE);
+	p->copies = malloc((size_t)COPIES_MAX * PAGE);
 	p->pages = malloc((size_t)PAGES_MAX * PAGE);
-	if (!p->copies || !p->pages) {
+	p->heat = heat_new();
+	if (!p->copies || !p->pages || !p->heat) {
 		points_free(p);
 		return NULL;
 	}
-	p->awake = 2;
+	p->awake = 1;
 	p->rest = REST_POINTS;
 	mm->owner = p;
 	mm->owner_free = points_free;
@@ -143,24 +157,6 @@ static struct points *points_of(struct eng_mm *mm)
 }
 
 /* --- which pages --- */
-
-/* The mapping that holds addr, which may be a stack that has grown. */
-static const struct mapping *mapping_of(const struct aspace *as, uint64_t addr)
-{
-	const struct mapping *m = aspace_next(as, addr);
-
-	if (!m || m->start <= addr)
-		return m;
-	return (m->flags & ASPACE_GROWSDOWN) && m->start - addr <= STACK_REACH ? m : NULL;
-}
-
-/* May a point look at it? What a file's view or a shared mapping of a file holds may come from outside of the recording. */
-static bool is_own(const struct mapping *m)
-{
-	if (!m || !(m->prot & PROT_WRITE) || (m->flags & (ASPACE_HERMIT | ASPACE_VDSO | ASPACE_VIEW)))
-		return false;
-	return !(m->flags & ASPACE_SHARED) || (m->flags & ASPACE_ANON);
-}
 
 /* Index of the first page at or behind addr. */
 static unsigned lower(const struct points *p, uint64_t addr)
@@ -195,7 +191,7 @@ static struct look *look_at(struct points *p, uint64_t addr)
 
 static void look_near(struct points *p, const struct aspace *as, uint64_t addr)
 {
-	struct look *l = is_own(mapping_of(as, addr)) ? look_at(p, ALIGN_DOWN(addr, (uint64_t)PAGE)) : NULL;
+	struct look *l = own_is(own_mapping(as, addr)) ? look_at(p, ALIGN_DOWN(addr, (uint64_t)PAGE)) : NULL;
 
 	if (l)
 		l->near = true;
@@ -215,7 +211,7 @@ static bool has_word(const struct look *l, unsigned w)
 static void want_words(struct points *p, const struct aspace *as, uint64_t addr, uint64_t len)
 {
 	for (uint64_t at = ALIGN_DOWN(addr, (uint64_t)8); at < addr + len; at += 8) {
-		struct look *l = is_own(mapping_of(as, at)) ? look_at(p, ALIGN_DOWN(at, (uint64_t)PAGE)) : NULL;
+		struct look *l = own_is(own_mapping(as, at)) ? look_at(p, ALIGN_DOWN(at, (uint64_t)PAGE)) : NULL;
 
 		if (!l)
 			continue;
@@ -268,7 +264,7 @@ static void look_data(struct points *p, const struct aspace *as)
 		const struct mapping *m = &as->m[i], *before = i ? &as->m[i - 1] : NULL;
 		bool bss = (m->flags & ASPACE_ANON) && before && before->end == m->start && !(before->flags & ASPACE_ANON);
 
-		if (!is_own(m) || (m->flags & ASPACE_SHARED) || m->end - m->start > DATA_PAGES * PAGE || (!bss && (m->flags & ASPACE_ANON)))
+		if (!own_is(m) || (m->flags & ASPACE_SHARED) || m->end - m->start > DATA_PAGES * PAGE || (!bss && (m->flags & ASPACE_ANON)))
 			continue;
 		for (uint64_t at = m->start; at < m->end; at += PAGE)
 			look_at(p, at);
@@ -287,10 +283,10 @@ static int note_written(void *ctx, uint64_t addr, uint64_t pages)
 	struct taking *k = ctx;
 
 	for (uint64_t at = addr, end = addr + pages * PAGE; at < end;) {
-		const struct mapping *m = mapping_of(k->as, at);
+		const struct mapping *m = own_mapping(k->as, at);
 		uint64_t stop = m ? MIN(m->end, end) : end;
 
-		if (is_own(m)) {
+		if (own_is(m)) {
 			uint32_t n = (uint32_t)((stop - at) / PAGE);
 
 			k->p->run[k->p->n_runs++] = (struct run){ at, n };
@@ -391,10 +387,10 @@ static bool written_are_read(const struct points *p)
  * them. Others, of coroutines say, may lie in the middle of anything. */
 static void note_dead(struct points *p, const struct aspace *as, const struct user_regs_struct *r)
 {
-	const struct mapping *m = r->rsp > RED_ZONE && r->rsp < USER_END ? mapping_of(as, r->rsp - RED_ZONE) : NULL;
+	const struct mapping *m = r->rsp > RED_ZONE && r->rsp < USER_END ? own_mapping(as, r->rsp - RED_ZONE) : NULL;
 	bool grows = m && (m->flags & ASPACE_GROWSDOWN);
 
-	if (p->n_dead == DEAD_MAX || !is_own(m) || r->rsp >= m->end || (!grows && (r->fs_base < r->rsp || r->fs_base >= m->end)))
+	if (p->n_dead == DEAD_MAX || !own_is(m) || r->rsp >= m->end || (!grows && (r->fs_base < r->rsp || r->fs_base >= m->end)))
 		return;
 	p->dead[p->n_dead++] = (struct dead){ grows ? m->start - MIN(m->start, STACK_REACH) : m->start,
 					       ALIGN_DOWN(r->rsp - RED_ZONE, (uint64_t)8) };
@@ -478,22 +474,15 @@ static void whole_page(struct look *l, const uint8_t *now)
 			set_word(l, w);
 }
 
-static struct copy *copy_of(struct points *p, uint64_t addr)
-{
-	for (unsigned i = 0; i < PAGES_MAX; i++)
-		if (p->copy[i].addr == addr)
-			return &p->copy[i];
-	return NULL;
-}
-
+/* The one to be given up; NULL: all are of this point. */
 static struct copy *oldest_copy(struct points *p)
 {
 	struct copy *c = &p->copy[0];
 
-	for (unsigned i = 0; i < PAGES_MAX; i++)
+	for (unsigned i = 0; i < COPIES_MAX; i++)
 		if (p->copy[i].point < c->point)
 			c = &p->copy[i];
-	return c;
+	return c->point == p->point ? NULL : c;
 }
 
 static uint8_t *copy_bytes(struct points *p, const struct copy *c)
@@ -503,6 +492,7 @@ static uint8_t *copy_bytes(struct points *p, const struct copy *c)
 
 struct budget {
 	unsigned words, fresh;
+	bool copies;
 };
 
 /* A page is compared with its copy and becomes the copy. */
@@ -510,18 +500,20 @@ static void look_page(struct points *p, unsigned i, struct budget *left)
 {
 	struct look *l = &p->look[i];
 	const uint8_t *now = p->pages + (size_t)i * PAGE;
-	struct copy *c = copy_of(p, l->addr);
+	struct copy *c = l->copy >= 0 ? &p->copy[l->copy] : NULL;
 
 	if (c) {
 		left->words -= changed_words(l, now, copy_bytes(p, c), MIN(PAGE_WORDS_MAX, left->words));
-	} else {
-		c = oldest_copy(p);
-		c->addr = l->addr;
-		if (left->fresh) {
-			left->fresh--;
-			whole_page(l, now);
-		}
+	} else if (left->fresh) {
+		left->fresh--;
+		whole_page(l, now);
 	}
+	if (!c && left->copies)
+		c = oldest_copy(p);
+	left->copies = left->copies && c;
+	if (!c)
+		return;
+	c->addr = l->addr;
 	c->point = p->point;
 	memcpy(copy_bytes(p, c), now, PAGE);
 }
@@ -529,14 +521,18 @@ static void look_page(struct points *p, unsigned i, struct budget *left)
 /* What the code works with comes first, the rest as far as it goes. */
 static void choose_words(struct points *p)
 {
-	struct budget left = { POINT_WORDS_MAX, FRESH_PAGES_MAX };
+	struct budget left = { POINT_WORDS_MAX, FRESH_PAGES_MAX, true };
 
+	for (unsigned i = 0; i < p->n; i++)
+		p->look[i].copy = -1;
 	/* first of all, so that none makes room for another page of this point */
-	for (unsigned i = 0; i < p->n; i++) {
-		struct copy *c = copy_of(p, p->look[i].addr);
+	for (unsigned c = 0; c < COPIES_MAX; c++) {
+		unsigned i = lower(p, p->copy[c].addr);
 
-		if (c)
-			c->point = p->point;
+		if (i < p->n && p->copy[c].addr && p->look[i].addr == p->copy[c].addr) {
+			p->look[i].copy = (int16_t)c;
+			p->copy[c].point = p->point;
+		}
 	}
 	for (int near = 1; near >= 0; near--)
 		for (unsigned i = 0; i < p->n; i++)
@@ -567,11 +563,23 @@ static void add_words(struct fx *fx, const struct look *l, const uint8_t *bytes)
 	}
 }
 
-static void add_hashes(struct fx *fx, const struct points *p)
+/* Adjacent pages; the first one behind its dead stack. */
+static void add_hash(struct fx *fx, const uint8_t *bytes, uint64_t addr, uint64_t pages, uint64_t from)
 {
+	struct effect *e = fx_add(fx, EFFECT_HASH);
+
+	e->addr = addr + from;
+	e->len = pages * PAGE - from;
+	e->hash = eng_hash(bytes + from, e->len);
+}
+
+static void add_hashes(struct points *p, struct fx *fx)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->ok[i])
+			heat_note(p->heat, p->look[i].addr, p->pages + (size_t)i * PAGE);
 	for (unsigned i = 0; i < p->n;) {
 		unsigned end = i + 1;
-		struct effect *e;
 
 		if (!p->ok[i]) {
 			i++;
@@ -579,12 +587,163 @@ static void add_hashes(struct fx *fx, const struct points *p)
 		}
 		while (end < p->n && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE && !p->look[end].from)
 			end++;
-		e = fx_add(fx, EFFECT_HASH);
-		e->addr = p->look[i].addr + p->look[i].from;
-		e->len = (uint64_t)(end - i) * PAGE - p->look[i].from;
-		e->hash = eng_hash(p->pages + (size_t)i * PAGE + p->look[i].from, e->len);
+		add_hash(fx, p->pages + (size_t)i * PAGE, p->look[i].addr, end - i, p->look[i].from);
 		i = end;
 	}
+}
+
+/* --- all memory --- */
+
+/* How many of the pages from addr on can be hashed together, and where that starts in the first (PAGE: it is dead stack). */
+static uint32_t joint_pages(const struct points *p, uint64_t addr, uint32_t pages, uint64_t *ret_from)
+{
+	uint32_t n = 1;
+
+	*ret_from = dead_bytes(p, addr);
+	while (n < MIN(pages, PAGES_MAX) && *ret_from < PAGE && !dead_bytes(p, addr + (uint64_t)n * PAGE))
+		n++;
+	return n;
+}
+
+static uint32_t hash_readable(struct points *p, struct rec_task *t, const uint64_t *addr, uint32_t n, uint64_t from)
+{
+	bool ok[PAGES_MAX];
+	uint32_t readable = 0;
+
+	eng_read_pages(&t->t, addr, n, p->pages, ok);
+	while (readable < n && ok[readable]) {
+		heat_note(p->heat, addr[readable], p->pages + (size_t)readable * PAGE);
+		readable++;
+	}
+	if (readable)
+		add_hash(&t->rec->fx, p->pages, addr[0], readable, from);
+	return readable;
+}
+
+/* False: some page cannot be read. */
+static bool hash_run(struct points *p, struct rec_task *t, const struct run *run)
+{
+	uint64_t addr[PAGES_MAX], from;
+	bool all = true;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < run->pages; i += n) {
+		uint32_t readable;
+
+		addr[0] = run->addr + (uint64_t)i * PAGE;
+		n = joint_pages(p, addr[0], run->pages - i, &from);
+		if (from == PAGE)
+			continue;
+		for (uint32_t k = 1; k < n; k++)
+			addr[k] = addr[k - 1] + PAGE;
+		readable = hash_readable(p, t, addr, n, from);
+		if (readable < n) {
+			all = false;
+			n = readable + 1;
+		}
+	}
+	return all;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->pages != y->pages ? (x->pages < y->pages ? -1 : 1) : (x->addr < y->addr ? -1 : x->addr > y->addr);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Long runs are what a program works on, short ones what it works with. */
+static void keep_short_runs(struct own *own, uint32_t pages)
+{
+	uint32_t n = 0;
+
+	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_length);
+	while (n < own->n_runs && pages) {
+		struct run *r = &own->run[n++];
+
+		r->pages = MIN(r->pages, pages);
+		pages -= r->pages;
+	}
+	own->n_runs = n;
+}
+
+/* The pages that the point looks at anyway are added, and what overlaps or touches becomes one run. */
+static void add_looked_at(struct points *p)
+{
+	struct own *own = &p->own;
+	uint32_t joined = 0;
+
+	for (uint32_t i = 0; i < p->n && own->n_runs < ARRAY_SIZE(own->run); i++)
+		own->run[own->n_runs++] = (struct run){ p->look[i].addr, 1 };
+	qsort(own->run, own->n_runs, sizeof(own->run[0]), by_address);
+	for (uint32_t i = 1; i < own->n_runs; i++) {
+		struct run *last = &own->run[joined], *r = &own->run[i];
+		uint64_t end = last->addr + (uint64_t)last->pages * PAGE, r_end = r->addr + (uint64_t)r->pages * PAGE;
+
+		if (r->addr > end)
+			own->run[++joined] = *r;
+		else if (r_end > end)
+			last->pages += (uint32_t)((r_end - end) / PAGE);
+	}
+	own->n_runs = MIN(own->n_runs, joined + 1);
+}
+
+/* Which runs? 1: all that there is. 0: as much as is affordable: what changed at earlier points (it is looked at anyway) and, in turn, some of the
+ * rest, to find out what else changes. */
+static int choose_runs(struct points *p, struct rec_task *t)
+{
+	bool first = p->point == 1;
+	struct own *own = &p->own;
+	int r = own_pages(&t->t, 0, first ? UINT32_MAX : p->afford + 1, first ? FIRST_LOOKS : (uint64_t)p->afford * LOOKS_PER_PAGE, own);
+
+	if (r < 0 || (!own->next && !own->foreign && own->n_pages <= p->afford))
+		return r < 0 ? r : 1;
+	if (first) {
+		if (own->n_pages > p->afford)
+			keep_short_runs(own, p->afford);
+	} else if (own->next || own->n_pages > p->afford) {
+		uint32_t left = p->afford - MIN(p->afford, p->n);
+
+		r = own_pages(&t->t, p->cursor, left, (uint64_t)left * LOOKS_PER_PAGE, own);
+		p->cursor = own->next;
+	}
+	add_looked_at(p);
+	return MIN(r, 0);
+}
+
+/* 1: all that can differ is hashed. 0: a part. */
+static int hash_memory(struct points *p, struct rec_task *t)
+{
+	int r = choose_runs(p, t);
+	bool all = r > 0;
+
+	for (uint32_t i = 0; r >= 0 && i < p->own.n_runs; i++)
+		all &= hash_run(p, t, &p->own.run[i]);
+	return r < 0 ? r : all;
+}
+
+static void look_hot(struct points *p, const struct aspace *as)
+{
+	uint64_t addr[PAGES_MAX];
+	uint32_t n = heat_pages(p->heat, addr, MIN(p->afford * HOT_PERCENT / 100, PAGES_MAX));
+
+	for (uint32_t i = 0; i < n; i++)
+		if (own_is(own_mapping(as, addr[i])))
+			look_at(p, addr[i]);
+}
+
+static uint32_t affordable_pages(const struct points *p, uint64_t computed_ns)
+{
+	uint64_t n = MIN(computed_ns / 100 * HASH_PERCENT / PAGE_NS, (uint64_t)FIRST_PAGES);
+
+	return p->point == 1 ? FIRST_PAGES : (uint32_t)MAX(n, (uint64_t)HASHED_MIN);
 }
 
 static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, bool *ret_all)
@@ -599,6 +758,8 @@ static int look_around(struct points *p, struct rec_task *t, const struct user_r
 	if (!all && !p->n_written)
 		look_data(p, &t->t.mm->as);
 	p->max = PAGES_MAX;
+	if (!all)
+		look_hot(p, &t->t.mm->as);
 	*ret_all = look_written(p) && all;
 	find_dead(p, t, r);
 	leave_out_dead(p);
@@ -610,12 +771,14 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	struct fx *fx = &t->rec->fx;
 	struct user_regs_struct *r, regs;
 	struct points *p = points_of(t->t.mm);
+	uint64_t start = cpu_ns();
 	bool all;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc < 0 || !p)
 		return rc < 0 ? rc : -ENOMEM;
 	p->point++;
+	p->afford = affordable_pages(p, ev->args[EVENT_POINT_CPU]);
 	rc = look_around(p, t, r, &all);
 	if (rc < 0)
 		return rc;
@@ -628,8 +791,16 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	for (unsigned i = 0; i < p->n; i++)
 		if (p->ok[i])
 			add_words(fx, &p->look[i], p->pages + (size_t)i * PAGE);
-	add_hashes(fx, p);
-	ev->args[EVENT_POINT_PROVED] = all && written_are_read(p);
+	all = all && written_are_read(p);
+	if (all)
+		add_hashes(p, fx);
+	else
+		rc = hash_memory(p, t);
+	if (rc < 0)
+		return rc;
+	ev->args[EVENT_POINT_PROVED] = all || rc;
+	log_debug("point %u of process %d: %u pages looked at, %u written, proved %d, %u us", p->point, t->t.tgid, p->n, p->n_written,
+		  (int)ev->args[EVENT_POINT_PROVED], (unsigned)((cpu_ns() - start) / 1000));
 	rc = start_tracking(p, t);
 	return rc < 0 ? rc : fx->error;
 }

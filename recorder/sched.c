@@ -202,12 +202,10 @@ static bool may_let_go(struct rec_task *t)
 	return t->rec->now - t->asleep_since > PATIENCE_NS;
 }
 
-/* The stop arrives like any other. */
+/* The stop arrives like any other. Asked for again while it has not come: a remote call passes over it. */
 static int interrupt(struct rec_task *t, bool want_point)
 {
 	t->want_point |= want_point;
-	if (t->interrupting)
-		return 0;
 	log_trace("thread %u computes: interrupted", t->num);
 	t->interrupting = true;
 	return eng_interrupt(&t->t);

@@ -206,7 +206,7 @@ int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 	else
 		rec_warn(t->rec, "more than %d signals waited for one thread: some were lost", STASH_MAX);
 out:
-	if (t->rec->chaos && rec_chaos_defers_signal(t)) {
+	if (t->rec->chaos && t->n_stash < STASH_MAX / 8 && rec_chaos_defers_signal(t)) {
 		rec_ready(t, ENG_RUN, 0);
 		return 0;
 	}
@@ -227,20 +227,47 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 	return rec_log(t->rec, &ev);
 }
 
+/* Signals of one number that queue come in their order: one that waits already goes first, and this one waits in its stead. */
+static int oldest_first(struct rec_task *t, siginfo_t *si)
+{
+	siginfo_t came = *si;
+	unsigned i = 0;
+
+	while (i < t->n_stash && t->stash[i].si_signo != si->si_signo)
+		i++;
+	if (si->si_signo < SIGRTMIN_KERNEL || i == t->n_stash)
+		return 0;
+	*si = t->stash[i];
+	memmove(t->stash + i, t->stash + i + 1, (t->n_stash - i - 1) * sizeof(t->stash[0]));
+	t->stash[t->n_stash - 1] = came;
+	return eng_set_siginfo(&t->t, si);
+}
+
+/* A caught one. place 0: as it came. */
+static int deliver_caught(struct rec_task *t, siginfo_t si, uint32_t place)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	if (!place) {
+		if (!rec_same_place(t, r, si.si_signo))
+			return rec_signal_put_aside(t, &si);
+		place = EVENT_F_AFTER;
+		rc = oldest_first(t, &si);
+	}
+	return rc < 0 ? rc : enter_handler(t, &si, EVENT_F_ASYNC | place);
+}
+
 static int deliver_async(struct rec_task *t, const siginfo_t *si, uint64_t caught, uint32_t place)
 {
 	uint64_t bit = BIT(si->si_signo);
 	struct user_regs_struct *r;
 	int rc;
 
-	if (caught & bit) {
-		rc = eng_regs(&t->t, &r);
-		if (rc < 0)
-			return rc;
-		if (!place && rec_same_place(t, r, si->si_signo))
-			place = EVENT_F_AFTER;
-		return place ? enter_handler(t, si, EVENT_F_ASYNC | place) : rec_signal_put_aside(t, si);
-	}
+	if (caught & bit)
+		return deliver_caught(t, *si, place);
 	if (!place && !(default_stops & bit && t->in_call)) {
 		rc = eng_regs(&t->t, &r);
 		if (rc < 0)

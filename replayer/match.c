@@ -13,8 +13,11 @@
 #define FLAGS_COMPARED 0xcd5u
 #define RANGE_MAX 4096u
 #define RANGES_MAX 4096u
-#define HASHES_MAX 4096u
+#define HASHES_MAX 16384u
 #define HASHED_MAX (64u << 20)
+/* In an XSAVE area as ptrace shows it. */
+#define XSTATE_XCR0 464u
+#define XSTATE_HEADER_END 576u
 
 /* By their numbers in instructions. */
 static const uint16_t gpr_at[16] = {
@@ -63,13 +66,39 @@ static int load_hash(struct rep_point *p, const struct effect *e)
 	return 0;
 }
 
+/* End of the XSAVE area of a CPU with these components, which have the same places everywhere. */
+static size_t xstate_end(struct rep_session *s, uint64_t xcr0)
+{
+	size_t end = XSTATE_HEADER_END;
+	uint32_t v[4];
+
+	for (unsigned i = 2; i < 63; i++) {
+		if (!(xcr0 >> i & 1))
+			continue;
+		eng_traps_cpuid(&s->traps, 0xd, i, v); /* size, offset */
+		if (v[0] <= ENG_XSTATE_MAX && v[1] <= ENG_XSTATE_MAX - v[0])
+			end = MAX(end, (size_t)v[0] + v[1]);
+	}
+	return end;
+}
+
+/* Zeros at its end were not logged. They count as far as the recording CPU had registers there: this one may have others. */
 static int load_xstate(struct rep_session *s, struct rep_point *p, const struct effect *e, struct errinfo *ei)
 {
-	if (e->len > ENG_XSTATE_MAX || p->xstate)
+	uint64_t xcr0;
+	int r;
+
+	if (e->len > ENG_XSTATE_MAX || e->len < XSTATE_HEADER_END || p->xstate)
 		return ERR_CORRUPT;
-	p->xstate = malloc(e->len + 1);
-	p->xstate_len = e->len;
-	return p->xstate ? store_reader_data(s->reader, e, 0, p->xstate, e->len, ei) : -ENOMEM;
+	p->xstate = calloc(1, ENG_XSTATE_MAX);
+	if (!p->xstate)
+		return -ENOMEM;
+	r = store_reader_data(s->reader, e, 0, p->xstate, e->len, ei);
+	if (r < 0)
+		return r;
+	memcpy(&xcr0, p->xstate + XSTATE_XCR0, sizeof(xcr0));
+	p->xstate_len = MAX((size_t)e->len, xstate_end(s, xcr0));
+	return 0;
 }
 
 static int load(struct rep_session *s, struct rep_point *p, const struct effect *e, struct errinfo *ei)
@@ -302,6 +331,15 @@ static int xstate_equal(struct rep_point *p, struct rep_task *t, const struct le
 	return r;
 }
 
+/* What told the last wrong pass comes first: it is likely to tell the next one, and there may be megabytes to hash. */
+static void move_to_front(struct rep_point *p, size_t i)
+{
+	struct rep_hashed h = p->hashes[i];
+
+	memmove(p->hashes + 1, p->hashes, i * sizeof(h));
+	p->hashes[0] = h;
+}
+
 static int hashes_equal(struct rep_point *p, struct rep_task *t)
 {
 	size_t cap = 0;
@@ -317,8 +355,10 @@ static int hashes_equal(struct rep_point *p, struct rep_task *t)
 		const struct rep_hashed *h = &p->hashes[i];
 
 		r = read_memory(p, t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
-		if (!r)
+		if (!r) {
 			note_closest(p, REP_DIFFERS_MEMORY, h->addr);
+			move_to_front(p, i);
+		}
 	}
 	free(mem);
 	return r;

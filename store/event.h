@@ -62,7 +62,7 @@ enum effect_kind {
 	EFFECT_MAP = 3,    /* a mapping was made: addr, len, prot, flags, source, ... */
 	EFFECT_UNMAP = 4,  /* addr, len */
 	EFFECT_REGS = 5,   /* data = struct user_regs_struct (27 * 8 bytes) after the event */
-	EFFECT_XSTATE = 6, /* data = XSAVE area (NT_X86_XSTATE) after the event */
+	EFFECT_XSTATE = 6, /* data = XSAVE area (NT_X86_XSTATE) after the event, without zeros at its end */
 	EFFECT_OUTPUT = 7, /* data = bytes that reached stdout/stderr without passing through guest memory (sendfile, splice) */
 	EFFECT_RESIZE = 8, /* shared object `object` now has len bytes */
 	EFFECT_ZERO = 9,   /* addr, len: guest memory is zero now */
@@ -96,8 +96,8 @@ struct blob_id {
 /* ASYNC_POINT: its REGS, XSTATE, INPUT and HASH effects are the state by which replay knows the place. args[]: */
 enum event_point {
 	EVENT_POINT_KIND = 0,    /* enum event_point_kind */
-	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event, but for
-	                            dead stack below red zones; 0: a part of it */
+	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event, and maybe
+	                            more, but for dead stack below red zones; 0: a part of it */
 	EVENT_POINT_CPU = 2,     /* about how long it has computed since then, ns */
 	EVENT_POINT_REASON = 3,  /* enum event_point_reason */
 	EVENT_POINT_STEPS_RUN = 4,  /* STEPS: how many instructions */

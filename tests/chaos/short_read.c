@@ -26,7 +26,7 @@ int main(void)
 {
 	pthread_t t;
 
-	CK(pipe(fds));
+	CK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 	CHECK(pthread_create(&t, NULL, writer, NULL) == 0);
 	usleep(500);
 	for (int i = 0; i < MESSAGES; i++) {
