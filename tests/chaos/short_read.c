@@ -3,6 +3,7 @@
  * it. Which it is when the writer is late, or when the kernel gives less than asked for.
  */
 #include "chaos.h"
+#include <sys/socket.h>
 
 enum { HEADER = 16, BODY = 240, MESSAGES = 5 };
 
