@@ -1,10 +1,10 @@
 /*
- * A lock-free stack without versions: while one thread is about to replace the head A by its successor B, another takes both
- * and puts A back; the exchange succeeds and B, which is in use, is the head.
+ * A lock-free stack without versions: while one thread is about to replace the head A by its successor B, another
+ * takes both and puts A back; the exchange succeeds and B, which is in use, is the head.
  */
 #include "chaos.h"
 
-enum { NODES = 6, ROUNDS = 5 };
+enum { NODES = 9, ROUNDS = 5, THREADS = 3 };
 
 static struct node {
 	struct node *_Atomic next;
@@ -75,11 +75,11 @@ int main(void)
 
 	for (int i = NODES - 1; i >= 0; i--)
 		push(&node[i]);
-	in_threads(2, body);
+	in_threads(THREADS, body);
 	while (pop())
 		if (++n > NODES)
 			bug("the stack has become a ring");
-	if (n != NODES - 2)
-		bug("%d nodes are left instead of %d", n, NODES - 2);
+	if (n != NODES - THREADS)
+		bug("%d nodes are left instead of %d", n, NODES - THREADS);
 	return 0;
 }

@@ -1,8 +1,10 @@
-/* An account is checked under its lock and changed under its lock, but not both at once: two payments may exceed it. */
+/*
+ * An account is checked under its lock and changed under its lock, but not both at once: several payments may exceed it.
+ */
 #include "chaos.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long balance = 150;
+static long balance = 350;
 
 static long get_balance(void)
 {
@@ -28,7 +30,7 @@ static void *pay(void *arg)
 
 int main(void)
 {
-	in_threads(2, pay);
+	in_threads(4, pay);
 	if (balance < 0)
 		bug("the account is overdrawn: %ld", balance);
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * A shell enters a child into its table after fork; the handler of SIGCHLD takes it out. A child that ends at once is not
- * in the table yet, and stays there for ever.
+ * A shell enters a child into its table after fork; the handler of SIGCHLD takes it out. A child that ends at once
+ * is not in the table yet, and stays there for ever.
  */
 #include "chaos.h"
 

@@ -1,4 +1,7 @@
-/* Double-checked locking that stores the pointer before what it points to is complete: who does not lock sees half of it. */
+/*
+ * Double-checked locking that stores the pointer before what it points to is complete: who does not lock sees half
+ * of it.
+ */
 #include "chaos.h"
 
 struct config {

@@ -1,4 +1,7 @@
-/* Two transfers in opposite directions lock the two accounts in opposite order: they may wait for each other for ever. */
+/*
+ * Two transfers in opposite directions lock the two accounts in opposite order: they may wait for each other for
+ * ever.
+ */
 #include "chaos.h"
 
 static struct account {
@@ -21,7 +24,7 @@ static void *clerk(void *arg)
 {
 	int me = (int)(intptr_t)arg;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 6; i++) {
 		work(2000 + 1000 * (unsigned long)me);
 		transfer(&account[me], &account[!me], 10);
 	}

@@ -1,6 +1,6 @@
 /*
- * A read that waits for a child's answer takes EINTR for a failure; the signal of a timer, whose handler does not restart
- * calls, almost always comes while the program computes.
+ * A read that waits for a child's answer takes EINTR for a failure; the signal of a timer, whose handler does not
+ * restart calls, almost always comes while the program computes.
  */
 #include "chaos.h"
 

@@ -1,6 +1,6 @@
 /*
- * The creator of a thread stores the thread's handle only after pthread_create, while the thread uses it: it is assumed that a
- * new thread takes longer to get going.
+ * The creator of a thread stores the thread's handle only after pthread_create, while the thread uses it: it is
+ * assumed that a new thread takes longer to get going.
  */
 #include "chaos.h"
 

@@ -1,6 +1,6 @@
 /*
- * A ring of 4 places takes a fifth entry when the consumer is late, which overwrites the first. The consumer is quick
- * compared with the producer's pauses, so it is hardly ever late.
+ * A ring of 4 places takes a fifth entry when the consumer is late, which overwrites the first. The consumer is
+ * quick compared with the producer's pauses, so it is hardly ever late.
  */
 #include "chaos.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /* Two owners drop a reference counter that is not atomic: both may take themselves for the last, or neither. */
 #include "chaos.h"
 
-enum { OBJECTS = 4 };
+enum { OBJECTS = 8 };
 
 static struct object {
 	volatile int refs, freed;

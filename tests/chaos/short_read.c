@@ -1,8 +1,9 @@
 /*
- * A message is written in two parts and read at once, long after, by one read that takes what comes first for all of it.
- * Which it is when the writer is late, or when the kernel gives less than asked for.
+ * A message is written in two parts and read at once, long after, by one read that takes what comes first for all of
+ * it. Which it is when the writer is late, or when the kernel gives less than asked for.
  */
 #include "chaos.h"
+#include <sys/socket.h>
 
 enum { HEADER = 16, BODY = 240, MESSAGES = 5 };
 

@@ -1,10 +1,10 @@
 /*
- * A list is changed without blocking the signal whose handler walks it: in between its length and its end disagree. Another
- * thread asks for the walk when a round starts; natively the signal is there before the list is touched.
+ * A list is changed without blocking the signal whose handler walks it: in between its length and its end disagree.
+ * Another thread asks for the walk when a round starts; natively the signal is there before the list is touched.
  */
 #include "chaos.h"
 
-enum { ROUNDS = 4 };
+enum { ROUNDS = 8 };
 
 static struct node {
 	struct node *next;

@@ -1,6 +1,6 @@
 /*
- * The table is given up when the workers were joined; the housekeeper, which nobody waits for, has looked at it long before
- * then, usually.
+ * The table is given up when the workers were joined; the housekeeper, which nobody waits for, has looked at it long
+ * before then, usually.
  */
 #include "chaos.h"
 

@@ -1,6 +1,6 @@
 /*
- * Threads compute, with the stack pointer somewhere odd, and get signals on alternate stacks of their own; the area below the
- * interrupted stack pointer (the red zone and beyond) must stay as it is. Output: places, which differ.
+ * Threads compute, with the stack pointer somewhere odd, and get signals on alternate stacks of their own; the area
+ * below the interrupted stack pointer (the red zone and beyond) must stay as it is. Output: places, which differ.
  */
 #include "async.h"
 

@@ -1,6 +1,7 @@
 /*
- * A fast timer and other threads meet threads that mostly call the kernel, so that signals and slices end around the entry and
- * exit of calls, in the vdso and in pieces of computation of a few instructions. Output: what they saw, which differs.
+ * A fast timer and other threads meet threads that mostly call the kernel, so that signals and slices end around the
+ * entry and exit of calls, in the vdso and in pieces of computation of a few instructions. Output: what they saw,
+ * which differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Handlers change what they interrupt: they move rip out of an endless loop and set registers, flags and xmm0 there, or make
- * a loop call a function first, as preemption by injected calls does. Output: counts, which differ.
+ * Handlers change what they interrupt: they move rip out of an endless loop and set registers, flags and xmm0 there,
+ * or make a loop call a function first, as preemption by injected calls does. Output: counts, which differ.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Signals to threads that end: each of many short-lived threads computes and ends while others send it signals, up to and
- * after its last instruction; then processes likewise. Output: how many came, which differs.
+ * Signals to threads that end: each of many short-lived threads computes and ends while others send it signals, up
+ * to and after its last instruction; then processes likewise. Output: how many came, which differs.
  */
 #include "async.h"
 

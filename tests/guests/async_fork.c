@@ -1,6 +1,6 @@
 /*
- * A program whose threads compute forks again and again; each child goes on with a copy of the numbers as they are at that
- * moment, computes in threads of its own and tells. Output: what they saw, which differs.
+ * A program whose threads compute forks again and again; each child goes on with a copy of the numbers as they are
+ * at that moment, computes in threads of its own and tells. Output: what they saw, which differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Code made at run time runs loops in threads: in a private page that stays writable ("rwx"), in pages that mprotect turns from
- * writable into executable ("wx"), through two views of one file ("views"); it is made anew meanwhile.
+ * Code made at run time runs loops in threads: in a private page that stays writable ("rwx"), in pages that mprotect
+ * turns from writable into executable ("wx"), through two views of one file ("views"); it is made anew meanwhile.
  * Output: deterministic.
  */
 #include "async.h"

@@ -1,6 +1,6 @@
 /*
- * setitimer at 1 kHz for as many ms as said, with threads that compute or call; each thread notes how far it was when the
- * signal came to it. Output: that, which differs. usage: async_khz MS
+ * setitimer at 1 kHz for as many ms as said, with threads that compute or call; each thread notes how far it was
+ * when the signal came to it. Output: that, which differs. usage: async_khz MS
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Signals from elsewhere into computation: by pthread_kill, tgkill, tgsigqueueinfo from threads ("thread") or by kill and
- * sigqueue from a child ("process"). Output: where they met the loop, which differs.
+ * Signals from elsewhere into computation: by pthread_kill, tgkill, tgsigqueueinfo from threads ("thread") or by
+ * kill and sigqueue from a child ("process"). Output: where they met the loop, which differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Locks made of plain loads and stores: Peterson's for two threads, a ticket lock, a sequence lock with readers that retry.
- * Output: how often they waited or retried, which differs.
+ * Locks made of plain loads and stores: Peterson's for two threads, a ticket lock, a sequence lock with readers that
+ * retry. Output: how often they waited or retried, which differs.
  */
 #include "async.h"
 

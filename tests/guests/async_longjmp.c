@@ -1,6 +1,6 @@
 /*
- * Handlers leave endless computation by siglongjmp, out of loops and out of deep calls, also from an
- * alternate stack. Output: how far it was, which differs.
+ * Handlers leave endless computation by siglongjmp, out of loops and out of deep calls, also from an alternate
+ * stack. Output: how far it was, which differs.
  */
 #include "async.h"
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * A bounded queue of many producers and consumers (a ring of cells with sequence numbers) without locks; they spin when it is
- * full or empty. Each value must arrive once. Output: who got what, which differs.
+ * A bounded queue of many producers and consumers (a ring of cells with sequence numbers) without locks; they spin
+ * when it is full or empty. Each value must arrive once. Output: who got what, which differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Handlers that compute are interrupted by handlers of other signals and, with SA_NODEFER, of their own; masks hold some back.
- * Output: depths and places, which differ.
+ * Handlers that compute are interrupted by handlers of other signals and, with SA_NODEFER, of their own; masks hold
+ * some back. Output: depths and places, which differ.
  */
 #include "async.h"
 

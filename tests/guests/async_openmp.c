@@ -1,6 +1,7 @@
 /*
- * OpenMP: reductions, a critical section, dynamic schedules; its threads spin in barriers before they sleep. Output: sums, and
- * who computed what, which differs. flags: -fopenmp
+ * OpenMP: reductions, a critical section, dynamic schedules; its threads spin in barriers before they sleep. Output:
+ * sums, and who computed what, which differs.
+ * flags: -fopenmp
  */
 #include "async.h"
 #include <omp.h>

@@ -1,6 +1,6 @@
 /*
- * A sampling profiler: SIGPROF at 1 kHz of CPU time, the handler takes the interrupted address and counts it for the function it is
- * in. Output: the histogram and a sum over all addresses, which differ.
+ * A sampling profiler: SIGPROF at 1 kHz of CPU time, the handler takes the interrupted address and counts it for the
+ * function it is in. Output: the histogram and a sum over all addresses, which differ.
  */
 #include "async.h"
 

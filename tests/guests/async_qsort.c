@@ -1,4 +1,7 @@
-/* libc's qsort and one of our own in as many threads as said, each on its numbers. Output: sums of sorted arrays, deterministic. */
+/*
+ * libc's qsort and one of our own in as many threads as said, each on its numbers. Output: sums of sorted arrays,
+ * deterministic.
+ */
 #include "async.h"
 
 enum { COUNT = 60000 };

@@ -1,6 +1,6 @@
 /*
- * Threads (or processes, with "shared") add to one counter without a lock, which loses some. Output: the wrong sum and
- * what each one saw, which differ.
+ * Threads (or processes, with "shared") add to one counter without a lock, which loses some. Output: the wrong sum
+ * and what each one saw, which differ.
  */
 #include "async.h"
 

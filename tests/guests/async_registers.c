@@ -1,6 +1,6 @@
 /*
- * A loop with a known value in every register (general, flags, vectors and masks as wide as the CPU has them, x87) is
- * interrupted by handlers that overwrite all of them; each round checks them. Output: where, which differs.
+ * A loop with a known value in every register (general, flags, vectors and masks as wide as the CPU has them, x87)
+ * is interrupted by handlers that overwrite all of them; each round checks them. Output: where, which differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * A 2 ms timer interrupts reads that computation goes before, with SA_RESTART and without, and poll, which never restarts. What
- * is read must be complete. Output: how many calls were interrupted, which differs.
+ * A 2 ms timer interrupts reads that computation goes before, with SA_RESTART and without, and poll, which never
+ * restarts. What is read must be complete. Output: how many calls were interrupted, which differs.
  */
 #include "async.h"
 #include <poll.h>

@@ -1,6 +1,6 @@
 /*
- * Queued real-time signals to a thread that computes: each comes once with its value, in order for each
- * number. Output: where, which differs.
+ * Queued real-time signals to a thread that computes: each comes once with its value, in order for each number.
+ * Output: where, which differs.
  */
 #include "async.h"
 

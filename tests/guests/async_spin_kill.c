@@ -1,6 +1,6 @@
 /*
- * Endless loops of one instruction end by signals: from a parent (SIGKILL, SIGTERM), an alarm's default action, a thread's
- * exit_group, an exec by another thread, a CPU time limit. Output: deterministic.
+ * Endless loops of one instruction end by signals: from a parent (SIGKILL, SIGTERM), an alarm's default action, a
+ * thread's exit_group, an exec by another thread, a CPU time limit. Output: deterministic.
  */
 #include "async.h"
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /*
- * The purest waits: a thread spins on a flag that another sets after computing; on the clock (vdso, rdtsc); on a flag that
- * a signal handler sets. The memory at the end of such a spin is that of its begin. Output: deterministic.
+ * The purest waits: a thread spins on a flag that another sets after computing; on the clock (vdso, rdtsc); on a
+ * flag that a signal handler sets. The memory at the end of such a spin is that of its begin. Output: deterministic.
  */
 #include "async.h"
 #include <x86intrin.h>

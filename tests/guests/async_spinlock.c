@@ -1,6 +1,6 @@
 /*
- * A spin lock that is held for some time: threads, or processes that share memory ("shared"), wait for it with PAUSE,
- * sched_yield or nothing ("pause", "yield", "poll"). Output: the order in which they got it, which differs.
+ * A spin lock that is held for some time: threads, or processes that share memory ("shared"), wait for it with
+ * PAUSE, sched_yield or nothing ("pause", "yield", "poll"). Output: the order in which they got it, which differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * A parent stops and continues children that compute: by SIGSTOP, and by SIGTSTP that the child handles first; while one is stopped
- * its position must not change. Output: positions at the stops, which differ.
+ * A parent stops and continues children that compute: by SIGSTOP, and by SIGTSTP that the child handles first; while
+ * one is stopped its position must not change. Output: positions at the stops, which differ.
  */
 #include "async.h"
 

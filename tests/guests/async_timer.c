@@ -1,6 +1,6 @@
 /*
- * Timers of all kinds ("real", "virtual", "prof", "posix", "cpu") interrupt a loop without system calls; the handler notes
- * where the loop is. Output: where, which differs. usage: async_timer KIND [MICROSECONDS [SIGNALS]]
+ * Timers of all kinds ("real", "virtual", "prof", "posix", "cpu") interrupt a loop without system calls; the handler
+ * notes where the loop is. Output: where, which differs. usage: async_timer KIND [MICROSECONDS [SIGNALS]]
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * A Treiber stack (index and version in one 64-bit word) on which threads push and pop; nothing may be lost or doubled.
- * Output: the order of pops, which differs.
+ * A Treiber stack (index and version in one 64-bit word) on which threads push and pop; nothing may be lost or
+ * doubled. Output: the order of pops, which differs.
  */
 #include "async.h"
 

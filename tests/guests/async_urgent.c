@@ -1,6 +1,7 @@
 /*
- * Preemption as Go does it: a monitor sends SIGURG at more than 100 Hz to threads that run tasks; the handler switches to
- * another task on a stack of its own, a task goes on when it is switched to. Output: the order, which differs.
+ * Preemption as Go does it: a monitor sends SIGURG at more than 100 Hz to threads that run tasks; the handler
+ * switches to another task on a stack of its own, a task goes on when it is switched to. Output: the order, which
+ * differs.
  */
 #include "async.h"
 

@@ -1,6 +1,6 @@
 /*
- * Eight threads compute with wide registers ("avx2", "avx512"; "sse2" needs nothing) and hold their state in them only; each result
- * must be that of a run without anybody else. Output: sums, deterministic.
+ * Eight threads compute with wide registers ("avx2", "avx512"; "sse2" needs nothing) and hold their state in them
+ * only; each result must be that of a run without anybody else. Output: sums, deterministic.
  */
 #include "async.h"
 #include <immintrin.h>

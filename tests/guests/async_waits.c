@@ -1,6 +1,6 @@
 /*
- * Threads wait for signals (sigwait, sigsuspend, signalfd, pause) while others compute and send them; computing ones take
- * whatever nobody waits for. Output: who got how many, which differs.
+ * Threads wait for signals (sigwait, sigsuspend, signalfd, pause) while others compute and send them; computing ones
+ * take whatever nobody waits for. Output: who got how many, which differs.
  */
 #include "async.h"
 #include <sys/signalfd.h>

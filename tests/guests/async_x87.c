@@ -1,6 +1,6 @@
 /*
- * x87 and MMX computation in threads, the state being in the register stack, the control and the tag word. Output: long
- * doubles of which all bits count, deterministic.
+ * x87 and MMX computation in threads, the state being in the register stack, the control and the tag word. Output:
+ * long doubles of which all bits count, deterministic.
  */
 #include "async.h"
 

@@ -1,6 +1,7 @@
 /*
- * The CPU profiler of gperftools: SIGPROF at 1 kHz, handlers that walk the stack, a profile written at the end. Output: its size and hash,
- * which differ. flags: -lprofiler
+ * The CPU profiler of gperftools: SIGPROF at 1 kHz, handlers that walk the stack, a profile written at the end.
+ * Output: its size and hash, which differ.
+ * flags: -lprofiler
  */
 #include "async.h"
 #include <gperftools/profiler.h>
