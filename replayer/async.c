@@ -86,6 +86,8 @@ static int look(struct search *q, struct code_cond *lesson, struct errinfo *ei)
 	if (r <= 0)
 		return r < 0 ? r : not_found(q, &st, ei);
 	q->stops++;
+	q->point.under = rep_site_under(&q->site, &q->point.under_len);
+	q->point.under_at = q->site.at;
 	return rep_point_compare(&q->point, q->t, q->cond, q->n, lesson);
 }
 

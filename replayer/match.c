@@ -241,10 +241,21 @@ static bool registers_equal(const struct user_regs_struct *a, const struct user_
 	return a->rip == b->rip && !((a->eflags ^ b->eflags) & FLAGS_COMPARED) && a->fs_base == b->fs_base && a->gs_base == b->gs_base;
 }
 
+/* As eng_read(), as if nothing of ours stood there. Code in writable memory is part of the state. */
+static int read_own(const struct rep_point *p, struct rep_task *t, uint64_t addr, uint8_t *buf, size_t n)
+{
+	int r = eng_read(&t->t, addr, buf, n);
+
+	for (size_t i = 0; r >= 0 && p->under && i < p->under_len; i++)
+		if (p->under_at + i >= addr && p->under_at + i - addr < n)
+			buf[p->under_at + i - addr] = p->under[i];
+	return r;
+}
+
 static void read_ranges(struct rep_point *p, struct rep_task *t, uint8_t *now)
 {
 	for (size_t i = 0; i < p->n_ranges; i++)
-		if (eng_read(&t->t, p->ranges[i].addr, now + p->ranges[i].at, p->ranges[i].len) < 0)
+		if (read_own(p, t, p->ranges[i].addr, now + p->ranges[i].at, p->ranges[i].len) < 0)
 			memset(now + p->ranges[i].at, 0, p->ranges[i].len);
 }
 
@@ -343,7 +354,7 @@ static int hashes_equal(struct rep_point *p, struct rep_task *t)
 	for (size_t i = 0; i < p->n_hashes && r > 0; i++) {
 		const struct rep_hashed *h = &p->hashes[i];
 
-		r = eng_read(&t->t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
+		r = read_own(p, t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
 		if (!r) {
 			note_closest(p, REP_DIFFERS_MEMORY, h->addr);
 			move_to_front(p, i);

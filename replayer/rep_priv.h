@@ -140,6 +140,10 @@ struct rep_point {
 	enum rep_differs { REP_DIFFERS_ALL, REP_DIFFERS_REGS, REP_DIFFERS_WORDS, REP_DIFFERS_VECTORS, REP_DIFFERS_MEMORY } closest;
 	uint64_t closest_at; /* address, or place in the XSAVE area */
 	uint32_t zmm_hi256, hi16_zmm; /* offsets in the XSAVE area, 0 = none */
+	/* the guest's code where ours stands while it is searched for: borrowed, NULL = nowhere */
+	const uint8_t *under;
+	uint64_t under_at;
+	size_t under_len;
 };
 
 int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_point *ret, struct errinfo *ei) MUST_CHECK;

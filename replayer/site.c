@@ -283,6 +283,12 @@ int rep_site_stop(struct rep_site *site, struct eng_stop *st)
 	return 1;
 }
 
+const uint8_t *rep_site_under(const struct rep_site *site, size_t *ret_len)
+{
+	*ret_len = planted_len(site);
+	return site->planted ? site->plan.bytes : NULL;
+}
+
 int rep_site_close(struct rep_site *site)
 {
 	int64_t result = 0;
