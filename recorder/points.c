@@ -67,7 +67,9 @@
 #define REST_POINTS_MAX 3200u
 /* So many points with tracking, and a rest is short again. */
 #define STEADY_POINTS 20u
-/* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first point, once: */
+/* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first point, and at so many points when
+ * tracking begins to rest (what has changed between them is hot): */
+#define FULL_POINTS 2u
 #define FIRST_PAGES 8192u
 #define FIRST_LOOKS (1u << 20)
 /* Later: so much of the time computed since, at about so much a page, and not less than so many. */
@@ -114,6 +116,7 @@ struct points {
 	uint32_t since;   /* first point with what was written */
 	uint32_t awake;   /* number of the point at which tracking may start again */
 	uint32_t rest;    /* points, the next time */
+	uint32_t full;    /* so many points without proof may hash as much as the first one */
 	/* of the present point: */
 	uint32_t afford; /* pages that may be hashed without tracking */
 	struct look look[PAGES_MAX]; /* by address */
@@ -161,6 +164,7 @@ static struct points *points_of(struct eng_mm *mm)
 		return NULL;
 	}
 	p->awake = 1;
+	p->full = 1;
 	p->rest = REST_POINTS;
 	mm->owner = p;
 	mm->owner_free = points_free;
@@ -337,6 +341,7 @@ static void rest(struct points *p)
 	eng_dirty_free(p->dirty);
 	p->dirty = NULL;
 	p->awake = p->point + p->rest;
+	p->full = FULL_POINTS;
 	p->rest = MIN(p->rest * 2, REST_POINTS_MAX);
 }
 
@@ -713,7 +718,7 @@ static void keep_short_runs(struct own *own, uint32_t pages)
  * rest, to find out what else changes. */
 static int choose_runs(struct points *p, struct rec_task *t)
 {
-	bool first = p->point == 1;
+	bool first = p->full > 0;
 	struct own *own = &p->own;
 	int r = own_pages(&t->t, 0, first ? UINT32_MAX : p->afford + 1, first ? FIRST_LOOKS : (uint64_t)p->afford * LOOKS_PER_PAGE, own);
 
@@ -737,6 +742,7 @@ static int hash_memory(struct points *p, struct rec_task *t)
 	int r = choose_runs(p, t);
 	bool all = r > 0;
 
+	p->full -= p->full > 0;
 	add_hashes(p, &t->rec->fx);
 	for (uint32_t i = 0; r >= 0 && i < p->own.n_runs; i++)
 		all &= hash_run(p, t, &p->own.run[i]);
@@ -757,15 +763,16 @@ static uint32_t affordable_pages(const struct points *p, uint64_t computed_ns)
 {
 	uint64_t n = MIN(computed_ns / 100 * HASH_PERCENT / PAGE_NS, (uint64_t)FIRST_PAGES);
 
-	return p->point == 1 ? FIRST_PAGES : (uint32_t)MAX(n, (uint64_t)HASHED_MIN);
+	return p->full ? FIRST_PAGES : (uint32_t)MAX(n, (uint64_t)HASHED_MIN);
 }
 
-static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, bool *ret_all)
+static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, uint64_t computed_ns, bool *ret_all)
 {
 	int all = take_written(p, t);
 
 	if (all < 0)
 		return all;
+	p->afford = affordable_pages(p, computed_ns); /* the take may have begun a rest */
 	p->n = 0;
 	p->max = GUESSED_MAX;
 	look_registers(p, t, r);
@@ -794,8 +801,7 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	if (rc < 0 || !p)
 		return rc < 0 ? rc : -ENOMEM;
 	p->point++;
-	p->afford = affordable_pages(p, ev->args[EVENT_POINT_CPU]);
-	rc = look_around(p, t, r, &all);
+	rc = look_around(p, t, r, ev->args[EVENT_POINT_CPU], &all);
 	if (rc < 0)
 		return rc;
 	regs = *r;
