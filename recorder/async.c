@@ -225,12 +225,23 @@ static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_
 	return rec_log(t->rec, &ev);
 }
 
+/* Between an interrupted call and its being made again the kernel's own numbers are in the registers; nothing of the guest runs there. */
+static bool about_to_restart(const struct rec_task *t)
+{
+	return t->restart_pending;
+}
+
 int rec_async_point(struct rec_task *t, enum event_point_reason why)
 {
 	enum event_point_kind kind = EVENT_POINT_STATE;
 	enum landing where;
-	int rc = land(t, &where, &kind);
+	int rc;
 
+	if (about_to_restart(t)) {
+		rec_ready(t, ENG_RUN, 0);
+		return 0;
+	}
+	rc = land(t, &where, &kind);
 	if (rc < 0)
 		return rc;
 	if (where == MET_EVENT) {
@@ -285,7 +296,7 @@ int rec_async_steps(struct rec_task *t, unsigned n)
 	int rc = 1;
 
 	t->ran = true;
-	while (i < n && can_step(t)) {
+	while (i < n && !about_to_restart(t) && can_step(t)) {
 		rc = step(t);
 		if (rc <= 0)
 			break;

@@ -21,6 +21,9 @@
 /* A search may take so many times what the recorded thread took, and no less than: */
 #define BUDGET_FACTOR 200u
 #define BUDGET_MIN_NS 20000000000ull
+#define BUDGET_CPU_MAX_NS 3600000000000ull /* what a recording says is not to be believed */
+/* With breakpoints each pass is a stop. */
+#define SLOWER_BY 20u
 #define STEPS_MAX 100000u
 
 struct search {
@@ -135,7 +138,7 @@ static int find(struct search *q, struct errinfo *ei)
 	rc = rep_site_open(&q->site, q->s, q->t, q->point.regs.rip, q->ev->args[EVENT_POINT_KIND] == EVENT_POINT_STATE);
 	if (rc <= 0)
 		return rc < 0 ? rc : rep_diverged(q->s, q->t, q->ev, ei, "there is no code at %#" PRIx64 " that could be watched", q->site.at);
-	set_alarm(MAX(BUDGET_MIN_NS, q->ev->args[EVENT_POINT_CPU] * BUDGET_FACTOR));
+	set_alarm(MAX(BUDGET_MIN_NS, MIN(q->ev->args[EVENT_POINT_CPU], BUDGET_CPU_MAX_NS) * BUDGET_FACTOR) * (q->site.jump ? 1 : SLOWER_BY));
 	rc = search(q, ei);
 	set_alarm(0);
 	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")", q->ev->number,

@@ -28,37 +28,57 @@ static bool in_reach(uint64_t room, uint64_t at)
 	return room > at ? room + ROOM - at < REACH : at - room < REACH;
 }
 
-/* Maps room in the gap [start, end), below a mapping that may grow downwards. 1: done, 0: not there. */
-static int map_in_gap(struct rep_site *site, uint64_t start, uint64_t end, bool grows)
+static uint64_t distance(uint64_t a, uint64_t b)
 {
-	uint64_t args[6] = { 0, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, UINT64_MAX, 0 };
-	int64_t result;
-	int r;
+	return a > b ? a - b : b - a;
+}
+
+/* The best place for room in the gap [start, end), which lies below a mapping that may grow downwards; 0: none. */
+static uint64_t place_in_gap(const struct rep_site *site, uint64_t start, uint64_t end, bool grows)
+{
+	uint64_t at;
 
 	start = MAX(start, LOWEST);
 	if (end <= start || end - start < ROOM + 2 * GAP_MARGIN)
 		return 0;
-	args[0] = grows || start > site->at ? start + GAP_MARGIN : end - GAP_MARGIN - ROOM;
-	if (!in_reach(args[0], site->at))
-		return 0;
-	r = rep_remote_quiet(site->t, SYS_mmap, args, &result);
-	if (r < 0 || result < 0)
-		return r < 0 ? r : 0;
-	site->room = (uint64_t)result;
-	return site->room == args[0] ? 1 : ERR_GUEST;
+	at = grows || start > site->at ? start + GAP_MARGIN : end - GAP_MARGIN - ROOM;
+	return in_reach(at, site->at) ? at : 0;
 }
 
-static int map_room(struct rep_site *site)
+/* The nearest such place that is farther away than `beyond`: code may refer to what is far on the other side of it. */
+static uint64_t nearest_place(const struct rep_site *site, uint64_t beyond)
 {
 	const struct aspace *as = &site->t->t.mm->as;
-	uint64_t end = 0;
-	int r = 0;
+	uint64_t end = 0, best = 0;
 
-	for (size_t i = 0; i < as->n && r == 0; i++) {
-		r = map_in_gap(site, end, as->m[i].start, as->m[i].flags & ASPACE_GROWSDOWN);
-		end = as->m[i].end;
+	for (size_t i = 0; i <= as->n; i++) {
+		const struct mapping *m = i < as->n ? &as->m[i] : NULL;
+		uint64_t at = place_in_gap(site, end, m ? m->start : 0x7ffffffff000ull, m && m->flags & ASPACE_GROWSDOWN);
+
+		if (at && distance(at, site->at) > beyond && (!best || distance(at, site->at) < distance(best, site->at)))
+			best = at;
+		end = m ? m->end : 0;
 	}
-	return r ? r : map_in_gap(site, end, 0x7ffffffff000ull, false);
+	return best;
+}
+
+/* 1: done. 0: there is no room. */
+static int map_room(struct rep_site *site)
+{
+	uint64_t args[6] = { 0, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, UINT64_MAX, 0 };
+	int64_t result;
+
+	while ((args[0] = nearest_place(site, args[0] ? distance(args[0], site->at) : 0)) != 0) {
+		int r = rep_remote_quiet(site->t, SYS_mmap, args, &result);
+
+		if (r < 0)
+			return r;
+		if (result < 0)
+			continue;
+		site->room = (uint64_t)result;
+		return site->room == args[0] ? 1 : ERR_GUEST;
+	}
+	return 0;
 }
 
 /* --- guards --- */
@@ -150,13 +170,19 @@ static int write_code(struct rep_site *site, const void *p, size_t n)
 	return pwrite(fd, p, n, (off_t)(site->at - m->start + m->offset)) == (ssize_t)n ? 0 : -EFAULT;
 }
 
+/* How to stand there, from the best way to the worst: a jump, a breakpoint and a copy of the instruction, a breakpoint that gives way. */
 static bool make_plan(struct rep_site *site)
 {
 	struct sys_mem mem = eng_sys_mem(&site->t->t);
 	uint64_t key = aspace_code_key(&site->t->t.mm->as, site->at);
 
+	site->in_place = false;
 	site->jump = site->want_jump && code_plan_cached(site->s->code, key, &mem, site->at, &site->plan);
-	return site->jump || code_plan_breakpoint(&mem, site->at, &site->plan);
+	if (site->jump || code_plan_breakpoint(&mem, site->at, &site->plan))
+		return true;
+	site->plan = (struct code_plan){ .at = site->at, .len = 1 };
+	site->in_place = true;
+	return eng_read(&site->t->t, site->at, site->plan.bytes, 1) >= 0;
 }
 
 /* Our code is gone: the thread stands on its own. */
@@ -202,17 +228,29 @@ int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task 
 	return r < 0 ? r : site->room != 0;
 }
 
+static int build(struct rep_site *site)
+{
+	int r;
+
+	if (site->in_place)
+		return 0;
+	r = code_tramp_build(&site->plan, site->room, site->room + CODE_TRAMP_MAX, site->cond, site->jump ? site->n : 0, &site->tramp);
+	return r < 0 ? r : eng_write(&site->t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
+}
+
 int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n)
 {
-	struct rep_task *t = site->t;
 	int r = clear(site);
 
 	site->cond = cond;
 	site->n = n;
 	if (r >= 0)
-		r = code_tramp_build(&site->plan, site->room, site->room + CODE_TRAMP_MAX, cond, site->jump ? n : 0, &site->tramp);
-	if (r >= 0)
-		r = eng_write(&t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
+		r = build(site);
+	if (r == -ERANGE) { /* what the instruction refers to is too far from our room */
+		site->jump = false;
+		site->in_place = true;
+		r = 0;
+	}
 	if (r < 0)
 		return r;
 	if (site->jump)
@@ -224,11 +262,25 @@ int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned
 	return r < 0 ? r : rep_site_go_on(site);
 }
 
+static int step_in_place(struct rep_site *site)
+{
+	struct eng_stop st;
+	int r = write_code(site, site->plan.bytes, 1);
+
+	if (r >= 0)
+		r = rep_step(site->t, &st);
+	if (r >= 0 && (st.kind != ENG_STOP_SIGNAL || st.signo != SIGTRAP))
+		r = ERR_GUEST;
+	return r < 0 ? r : write_code(site, site->bytes, 1);
+}
+
 int rep_site_go_on(struct rep_site *site)
 {
 	struct user_regs_struct *r;
 	int rc = eng_regs(&site->t->t, &r);
 
+	if (rc >= 0 && site->in_place)
+		return r->rip == site->at ? step_in_place(site) : 0;
 	for (unsigned i = 0; rc >= 0 && i < site->plan.n; i++)
 		if (r->rip == site->at + site->plan.off[i]) {
 			r->rip = site->tramp.copy[i];

@@ -17,6 +17,7 @@ struct rep_site {
 	const struct code_cond *cond; /* borrowed, as last planted */
 	unsigned n;
 	bool jump, planted;
+	bool in_place;       /* its instruction cannot be copied: it is stepped over where it stands */
 	uint8_t bytes[CODE_JUMP_LEN]; /* what stands there when planted */
 	uint64_t room;       /* address of our mapping, 0 = none */
 	struct rep_guard {   /* pages of code that the guest may write, write-protected meanwhile */
@@ -32,7 +33,7 @@ int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task 
 int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n) MUST_CHECK;
 /* So many bytes of the guest's code are not its own now; plan.bytes has them. */
 size_t rep_site_len(const struct rep_site *site);
-/* t goes on behind the site's instruction after a pass. */
+/* t goes on behind the site's instruction after a pass. A step may end in something else than its trap: ERR_GUEST. */
 int rep_site_go_on(struct rep_site *site) MUST_CHECK;
 /* Was that stop a pass? Then t's rip is the site's address again. Or a write of the guest to the watched code? It is done then, and t may go on (2). */
 int rep_site_stop(struct rep_site *site, struct eng_stop *st) MUST_CHECK;
