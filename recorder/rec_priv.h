@@ -39,6 +39,7 @@ struct effect *fx_add(struct fx *fx, enum effect_kind kind);
 void fx_memory(struct fx *fx, struct eng_task *t, enum effect_kind kind, uint64_t addr, uint64_t len);
 void fx_bytes(struct fx *fx, enum effect_kind kind, uint64_t addr, const void *p, size_t n);
 void fx_registers(struct fx *fx, struct eng_task *t);
+/* Floating point and vector registers; t stopped where they may be set (see fx.c). */
 void fx_xstate(struct fx *fx, struct eng_task *t);
 
 /* --- descriptor tables (files.c) --- */
