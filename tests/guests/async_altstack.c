@@ -4,7 +4,7 @@
  */
 #include "async.h"
 
-enum { N = 3, SIGNALS = 12 };
+enum { N = 3, SIGNALS = 5 };
 
 static _Thread_local volatile int count;
 static _Thread_local volatile unsigned long position;
