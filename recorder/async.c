@@ -1,7 +1,7 @@
 /* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
  *
  * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
- * instructions at most. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
+ * instructions at most. In the middle of a string instruction that would take long it stays. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
 #define LOG_AREA "recorder.async"
 #include "recorder/rec_priv.h"
 
@@ -18,6 +18,9 @@
 #define LANDING_MAX 40
 
 #define EFLAGS_TF 0x100u
+
+/* A string instruction with more bytes than that to go is stopped where it is; with less it is awaited. */
+#define STRING_LEFT_MIN (1u << 20)
 
 #define INTERRUPTED_MAX 65536u
 
@@ -103,9 +106,24 @@ static bool is_call_insn(struct rec_task *t, uint64_t rip)
 	return eng_read(&t->t, rip, b, sizeof(b)) < 0 || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || b[0] == 0xcd;
 }
 
-/* Past the instruction at rip. */
-static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t rip)
+/* Is t in a string instruction that has far to go? Replay needs breakpoints at it and behind it. */
+static bool in_long_string(struct rec_task *t, const struct user_regs_struct *r)
 {
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	const struct aspace *as = &t->t.mm->as;
+	struct code_string s;
+
+	return r->rcx > STRING_LEFT_MIN / 8 && code_string(&mem, r->rip, &s) && r->rcx > STRING_LEFT_MIN / s.size && aspace_code_own(as, r->rip) &&
+	       aspace_code_own(as, r->rip + s.len);
+}
+
+/* Past the instruction at rip, or one step of a long one. */
+static int advance(struct rec_task *t, const struct code_insn *insn, const struct user_regs_struct *r)
+{
+	uint64_t rip = r->rip;
+
+	if (insn->cls == CODE_REP && in_long_string(t, r))
+		return step(t);
 	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : step(t);
 }
 
@@ -173,11 +191,14 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan) &&
 		    !covers_interrupted(t->rec, &plan))
 			return 0;
+		*ret_kind = EVENT_POINT_REP;
+		if (i >= skip && insn.cls == CODE_REP && in_long_string(t, r))
+			return 0;
 		*ret_kind = EVENT_POINT_BREAK;
 		if (i >= LANDING_MAX && insn.cls != CODE_REP)
 			return 0;
 		*ret = MET_EVENT;
-		rc = advance(t, &insn, r->rip);
+		rc = advance(t, &insn, r);
 		if (rc == -EFAULT) {
 			*ret = RUNS_ON;
 			return 0;
