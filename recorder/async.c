@@ -3,7 +3,7 @@
  * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
  * instructions at most. In the middle of a string instruction that would take long it stays. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
 #define LOG_AREA "recorder.async"
-#include "recorder/rec_priv.h"
+#include "recorder/landing_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,18 +17,15 @@
 #define SINGLE_TRIES 6
 #define LANDING_MAX 40
 
+/* Slices from this length on are worth the search for a place that is passed seldom. */
+#define RARE_SLICE_MIN_NS 5000000u
+
 #define EFLAGS_TF 0x100u
 
 /* A string instruction with more bytes than that to go is stopped where it is; with less it is awaited. */
 #define STRING_LEFT_MIN (1u << 20)
 
 #define INTERRUPTED_MAX 65536u
-
-enum landing {
-	LANDED,
-	MET_EVENT, /* the stop that the thread has now is to be handled */
-	RUNS_ON,   /* what comes next is an event by itself: let it run */
-};
 
 /* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is there already: passed over. */
 static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
@@ -55,8 +52,7 @@ static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
 	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
 }
 
-/* 1: stepped. 0: met an event. */
-static int step(struct rec_task *t)
+int rec_async_step(struct rec_task *t)
 {
 	struct eng_stop st;
 	int r = resume(t, ENG_STEP, &st);
@@ -123,8 +119,8 @@ static int advance(struct rec_task *t, const struct code_insn *insn, const struc
 	uint64_t rip = r->rip;
 
 	if (insn->cls == CODE_REP && in_long_string(t, r))
-		return step(t);
-	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : step(t);
+		return rec_async_step(t);
+	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : rec_async_step(t);
 }
 
 /* --- where threads may come back to --- */
@@ -159,6 +155,16 @@ static bool covers_interrupted(struct rec *rec, const struct code_plan *plan)
 		if (*interrupted_slot(rec, plan->at + plan->off[i]) == plan->at + plan->off[i])
 			return true;
 	return false;
+}
+
+bool rec_async_can_land(struct rec_task *t, uint64_t at, bool single)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct code_plan plan;
+
+	if (single)
+		return code_plan_single(&mem, at, &plan);
+	return code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, at), &mem, at, &plan) && !covers_interrupted(t->rec, &plan);
 }
 
 /* --- landing --- */
@@ -249,9 +255,13 @@ static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_
 int rec_async_point(struct rec_task *t, enum event_point_reason why)
 {
 	enum event_point_kind kind = EVENT_POINT_STATE;
-	enum landing where;
-	int rc = land(t, &where, &kind);
+	enum landing where = NOT_RARE;
+	int rc = 0;
 
+	if (why == EVENT_POINT_SLICE && !t->rec->chaos && !t->n_stash && t->rec->slice_ns >= RARE_SLICE_MIN_NS)
+		rc = rec_land_rarely(t, &where);
+	if (rc >= 0 && where == NOT_RARE)
+		rc = land(t, &where, &kind);
 	if (rc < 0)
 		return rc;
 	if (where == MET_EVENT) {
@@ -307,7 +317,7 @@ int rec_async_steps(struct rec_task *t, unsigned n)
 
 	t->ran = true;
 	while (i < n && can_step(t)) {
-		rc = step(t);
+		rc = rec_async_step(t);
 		if (rc <= 0)
 			break;
 		i++;
