@@ -270,3 +270,10 @@ uint64_t aspace_code_key(const struct aspace *a, uint64_t addr)
 	h *= 0x9fb21c651e98df25ULL;
 	return h ? h : 1;
 }
+
+bool aspace_code_own(const struct aspace *a, uint64_t addr)
+{
+	const struct mapping *m = aspace_find(a, addr);
+
+	return m && !m->object && !(m->flags & (ASPACE_SHARED | ASPACE_VIEW | ASPACE_HERMIT)) && aspace_code_key(a, addr);
+}

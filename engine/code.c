@@ -203,6 +203,25 @@ void code_decode(const struct sys_mem *mem, uint64_t addr, struct code_insn *ret
 	*ret = d.insn;
 }
 
+bool code_string(const struct sys_mem *mem, uint64_t addr, struct code_string *ret)
+{
+	uint8_t bytes[CODE_INSN_MAX], opcode;
+	size_t n = read_code(mem, addr, bytes, sizeof(bytes));
+	struct code_detail d;
+	bool is_narrow, is_wide;
+
+	code_detail(bytes, n, addr, &d);
+	if (d.insn.cls != CODE_REP || d.short_address)
+		return false;
+	opcode = bytes[d.insn.len - 1]; /* nothing follows it in a string instruction */
+	if ((opcode & 0xfe) != 0xa4 && (opcode & 0xfe) != 0xaa)
+		return false;
+	is_narrow = memchr(bytes, 0x66, d.insn.len);
+	is_wide = d.rex & 8;
+	*ret = (struct code_string){ .len = d.insn.len, .size = !(opcode & 1) ? 1 : is_wide ? 8 : is_narrow ? 2 : 4, .moves = (opcode & 0xfe) == 0xa4 };
+	return true;
+}
+
 /* --- branch targets --- */
 
 /* What the direct branches of one page of code lead to, as far as it lies in the page itself and the two beside it. */

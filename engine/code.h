@@ -45,6 +45,16 @@ struct code_insn {
 /* Decodes the instruction at addr. */
 void code_decode(const struct sys_mem *mem, uint64_t addr, struct code_insn *ret);
 
+/* A repeated movs or stos: between any two of its steps, rcx, rdi and rsi say how far it is, and nothing else does. */
+struct code_string {
+	uint8_t len;
+	uint8_t size; /* bytes of an element */
+	bool moves;   /* rsi moves along with rdi */
+};
+
+/* False: another instruction. */
+bool code_string(const struct sys_mem *mem, uint64_t addr, struct code_string *ret);
+
 /* --- operands, for those who want to know what the code ahead works with --- */
 
 /* General registers by number as in instruction encodings (rax rcx rdx rbx rsp rbp rsi rdi r8..r15). */

@@ -1,9 +1,9 @@
 /* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
  *
  * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
- * instructions at most. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
+ * instructions at most. In the middle of a string instruction that would take long it stays. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
 #define LOG_AREA "recorder.async"
-#include "recorder/rec_priv.h"
+#include "recorder/landing_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,15 +17,15 @@
 #define SINGLE_TRIES 6
 #define LANDING_MAX 40
 
+/* Slices from this length on are worth the search for a place that is passed seldom. */
+#define RARE_SLICE_MIN_NS 5000000u
+
 #define EFLAGS_TF 0x100u
 
-#define INTERRUPTED_MAX 65536u
+/* A string instruction with more bytes than that to go is stopped where it is; with less it is awaited. */
+#define STRING_LEFT_MIN (1u << 20)
 
-enum landing {
-	LANDED,
-	MET_EVENT, /* the stop that the thread has now is to be handled */
-	RUNS_ON,   /* what comes next is an event by itself: let it run */
-};
+#define INTERRUPTED_MAX 65536u
 
 /* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is there already: passed over. */
 static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
@@ -52,8 +52,7 @@ static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
 	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
 }
 
-/* 1: stepped. 0: met an event. */
-static int step(struct rec_task *t)
+int rec_async_step(struct rec_task *t)
 {
 	struct eng_stop st;
 	int r = resume(t, ENG_STEP, &st);
@@ -103,10 +102,25 @@ static bool is_call_insn(struct rec_task *t, uint64_t rip)
 	return eng_read(&t->t, rip, b, sizeof(b)) < 0 || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || b[0] == 0xcd;
 }
 
-/* Past the instruction at rip. */
-static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t rip)
+/* Is t in a string instruction that has far to go? Replay needs breakpoints at it and behind it. */
+static bool in_long_string(struct rec_task *t, const struct user_regs_struct *r)
 {
-	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : step(t);
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	const struct aspace *as = &t->t.mm->as;
+	struct code_string s;
+
+	return r->rcx > STRING_LEFT_MIN / 8 && code_string(&mem, r->rip, &s) && r->rcx > STRING_LEFT_MIN / s.size && aspace_code_own(as, r->rip) &&
+	       aspace_code_own(as, r->rip + s.len);
+}
+
+/* Past the instruction at rip, or one step of a long one. */
+static int advance(struct rec_task *t, const struct code_insn *insn, const struct user_regs_struct *r)
+{
+	uint64_t rip = r->rip;
+
+	if (insn->cls == CODE_REP && in_long_string(t, r))
+		return rec_async_step(t);
+	return insn->cls == CODE_REP || shows_trap_flag(t, rip) ? run_to(t, rip + insn->len) : rec_async_step(t);
 }
 
 /* --- where threads may come back to --- */
@@ -143,6 +157,16 @@ static bool covers_interrupted(struct rec *rec, const struct code_plan *plan)
 	return false;
 }
 
+bool rec_async_can_land(struct rec_task *t, uint64_t at, bool single)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct code_plan plan;
+
+	if (single)
+		return code_plan_single(&mem, at, &plan);
+	return code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, at), &mem, at, &plan) && !covers_interrupted(t->rec, &plan);
+}
+
 /* --- landing --- */
 
 static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
@@ -173,11 +197,14 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan) &&
 		    !covers_interrupted(t->rec, &plan))
 			return 0;
+		*ret_kind = EVENT_POINT_REP;
+		if (i >= skip && insn.cls == CODE_REP && in_long_string(t, r))
+			return 0;
 		*ret_kind = EVENT_POINT_BREAK;
 		if (i >= LANDING_MAX && insn.cls != CODE_REP)
 			return 0;
 		*ret = MET_EVENT;
-		rc = advance(t, &insn, r->rip);
+		rc = advance(t, &insn, r);
 		if (rc == -EFAULT) {
 			*ret = RUNS_ON;
 			return 0;
@@ -234,14 +261,17 @@ static bool about_to_restart(const struct rec_task *t)
 int rec_async_point(struct rec_task *t, enum event_point_reason why)
 {
 	enum event_point_kind kind = EVENT_POINT_STATE;
-	enum landing where;
-	int rc;
+	enum landing where = NOT_RARE;
+	int rc = 0;
 
 	if (about_to_restart(t)) {
 		rec_ready(t, ENG_RUN, 0);
 		return 0;
 	}
-	rc = land(t, &where, &kind);
+	if (why == EVENT_POINT_SLICE && !t->rec->chaos && !t->n_stash && t->rec->slice_ns >= RARE_SLICE_MIN_NS)
+		rc = rec_land_rarely(t, &where);
+	if (rc >= 0 && where == NOT_RARE)
+		rc = land(t, &where, &kind);
 	if (rc < 0)
 		return rc;
 	if (where == MET_EVENT) {
@@ -297,7 +327,7 @@ int rec_async_steps(struct rec_task *t, unsigned n)
 
 	t->ran = true;
 	while (i < n && !about_to_restart(t) && can_step(t)) {
-		rc = step(t);
+		rc = rec_async_step(t);
 		if (rc <= 0)
 			break;
 		i++;

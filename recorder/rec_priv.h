@@ -109,6 +109,11 @@ struct rec_task {
 	uint32_t priority; /* chaos: who runs first; the higher one */
 	bool watching;     /* chaos: watchpoints are set */
 	uint32_t wake_asked; /* chaos: how many waiters it wanted to wake, 0 = as it said */
+	struct rec_rare {
+		uint64_t at, key; /* a landing place that is passed seldom, and aspace_code_key() of it; 0 = none is known */
+		uint32_t uses;    /* left before another is searched for */
+		uint32_t pause, rest; /* slices without a search: still, and the last time */
+	} rare;
 	unsigned spins; /* points in a row at which it seemed to wait for somebody else in a loop */
 	bool want_point; /* that stop shall become an asynchronous point */
 	bool inside; /* its last event's place lies inside of computation: the registers there do not tell whether it has run since */

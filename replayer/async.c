@@ -121,6 +121,29 @@ static void set_alarm(uint64_t ns)
 	setitimer(ITIMER_REAL, &it, NULL);
 }
 
+static uint64_t budget_ns(const struct search *q)
+{
+	uint64_t cpu = MIN(q->ev->args[EVENT_POINT_CPU], BUDGET_CPU_MAX_NS);
+
+	return MAX(BUDGET_MIN_NS, cpu * BUDGET_FACTOR) * (q->site.jump ? 1 : SLOWER_BY);
+}
+
+/* Inside of a string instruction. */
+static int find_string(struct search *q, struct errinfo *ei)
+{
+	struct eng_stop st;
+	int r;
+
+	q->site.at = q->point.regs.rip;
+	set_alarm(budget_ns(q));
+	r = rep_string_find(q->t, &q->point, &st, &q->stops);
+	set_alarm(0);
+	log_debug("event %" PRIu64 ": inside of %#" PRIx64 " after %" PRIu64 " passes", q->ev->number, q->site.at, q->stops);
+	if (r == ERR_INTERRUPTED)
+		return give_up(q, ei);
+	return r ? r : not_found(q, &st, ei);
+}
+
 static int find(struct search *q, struct errinfo *ei)
 {
 	uint64_t began = os_mono_ns();
@@ -138,7 +161,7 @@ static int find(struct search *q, struct errinfo *ei)
 	rc = rep_site_open(&q->site, q->s, q->t, q->point.regs.rip, q->ev->args[EVENT_POINT_KIND] == EVENT_POINT_STATE);
 	if (rc <= 0)
 		return rc < 0 ? rc : rep_diverged(q->s, q->t, q->ev, ei, "there is no code at %#" PRIx64 " that could be watched", q->site.at);
-	set_alarm(MAX(BUDGET_MIN_NS, MIN(q->ev->args[EVENT_POINT_CPU], BUDGET_CPU_MAX_NS) * BUDGET_FACTOR) * (q->site.jump ? 1 : SLOWER_BY));
+	set_alarm(budget_ns(q));
 	rc = search(q, ei);
 	set_alarm(0);
 	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")", q->ev->number,
@@ -177,6 +200,18 @@ static int run_steps(struct search *q, struct errinfo *ei)
 	return r ? r : rep_diverged(q->s, q->t, q->ev, ei, "the state after %" PRIu64 " steps differs", n);
 }
 
+static int find_kind(struct search *q, struct errinfo *ei)
+{
+	switch (q->ev->args[EVENT_POINT_KIND]) {
+	case EVENT_POINT_STEPS:
+		return run_steps(q, ei);
+	case EVENT_POINT_REP:
+		return find_string(q, ei);
+	default:
+		return find(q, ei);
+	}
+}
+
 int rep_async_point(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	struct search *q;
@@ -192,7 +227,7 @@ int rep_async_point(struct rep_session *s, struct rep_task *t, const struct even
 	q->ev = ev;
 	r = rep_point_load(s, ev, &q->point, ei);
 	if (r >= 0) {
-		r = ev->args[EVENT_POINT_KIND] == EVENT_POINT_STEPS ? run_steps(q, ei) : find(q, ei);
+		r = find_kind(q, ei);
 		rep_point_done(&q->point);
 	}
 	free(q);

@@ -241,6 +241,11 @@ static bool registers_equal(const struct user_regs_struct *a, const struct user_
 	return a->rip == b->rip && !((a->eflags ^ b->eflags) & FLAGS_COMPARED) && a->fs_base == b->fs_base && a->gs_base == b->gs_base;
 }
 
+bool rep_point_registers(const struct rep_point *p, const struct user_regs_struct *r)
+{
+	return registers_equal(r, &p->regs);
+}
+
 /* Guest memory as the guest left it. */
 static int read_memory(const struct rep_point *p, struct rep_task *t, uint64_t addr, uint8_t *buf, size_t n)
 {

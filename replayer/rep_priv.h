@@ -153,8 +153,16 @@ void rep_point_done(struct rep_point *p);
  * ret_lesson NULL: only compares, learns nothing. */
 int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n, struct code_cond *ret_lesson) MUST_CHECK;
 
+/* Are these registers those of the point? */
+bool rep_point_registers(const struct rep_point *p, const struct user_regs_struct *r);
+
 /* What the closest pass differed in, as text. Appends. */
 void rep_point_closest(const struct rep_point *p, struct buf *out);
+
+/* --- rep_string.c --- */
+/* Runs t to p inside of a repeated string instruction. 1: it is there. 0: *st came instead. ERR_INTERRUPTED as in rep_run(). *passes counts
+ * executions of the instruction that were not it. */
+int rep_string_find(struct rep_task *t, struct rep_point *p, struct eng_stop *st, uint64_t *passes) MUST_CHECK;
 
 /* --- reexec.c --- */
 /* Runs the call that t is in again, as the event asks. Only calls of a table, with the arguments that a recorder lets pass: others are ERR_CORRUPT. */

@@ -141,6 +141,35 @@ START_TEST(walk_and_copy)
 }
 END_TEST
 
+START_TEST(own_code)
+{
+	static const struct {
+		struct mapping m;
+		bool own;
+	} rows[] = {
+		{ { .prot = PROT_READ | PROT_EXEC, .ino = 1 }, true },
+		{ { .prot = PROT_READ | PROT_EXEC, .flags = ASPACE_ANON }, false },
+		{ { .prot = PROT_READ | PROT_WRITE | PROT_EXEC, .ino = 1 }, false },
+		{ { .prot = PROT_READ | PROT_EXEC, .ino = 1, .flags = ASPACE_SHARED, .object = 1 }, false },
+		{ { .prot = PROT_READ | PROT_EXEC, .ino = 1, .flags = ASPACE_VIEW, .object = 1 }, false },
+		{ { .prot = PROT_READ | PROT_EXEC, .ino = 1, .flags = ASPACE_HERMIT }, false },
+	};
+	struct aspace a;
+
+	aspace_init(&a);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct mapping m = rows[i].m;
+
+		m.start = 0x10000;
+		m.end = 0x12000;
+		ck_assert_int_eq(aspace_map(&a, &m), 0);
+		ck_assert_msg(aspace_code_own(&a, 0x11000) == rows[i].own, "row %zu", i);
+	}
+	ck_assert(!aspace_code_own(&a, 0x12000));
+	aspace_done(&a);
+}
+END_TEST
+
 static int add_line(void *ctx, const struct maps_line *line)
 {
 	return aspace_map(ctx, &line->map);
@@ -164,4 +193,4 @@ START_TEST(the_kernel_agrees)
 }
 END_TEST
 
-TEST_MAIN("aspace", random_operations, remap_moves_and_keeps, remap_takes_all, walk_and_copy, the_kernel_agrees)
+TEST_MAIN("aspace", random_operations, remap_moves_and_keeps, remap_takes_all, walk_and_copy, own_code, the_kernel_agrees)

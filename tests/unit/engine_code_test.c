@@ -75,6 +75,36 @@ START_TEST(classes)
 }
 END_TEST
 
+START_TEST(strings)
+{
+	/* clang-format off */
+	static const struct {
+		const char *bytes;
+		struct code_string want; /* size 0: none */
+	} rows[] = {
+		{ "\xf3\xa4", { 2, 1, true } }, { "\xf2\xa4", { 2, 1, true } }, { "\xf3\x66\xa5", { 3, 2, true } }, { "\x66\xf3\xa5", { 3, 2, true } },
+		{ "\xf3\xa5", { 2, 4, true } }, { "\xf3\x48\xa5", { 3, 8, true } }, { "\x66\xf3\x48\xa5", { 4, 8, true } }, { "\x65\xf3\xa4", { 3, 1, true } },
+		{ "\xf3\x48\xa4", { 3, 1, true } }, { "\xf3\xaa", { 2, 1, false } }, { "\xf3\x48\xab", { 3, 8, false } }, { "\xf3\xab", { 2, 4, false } },
+		{ "\xf3\x66\xab", { 3, 2, false } }, { "\xa4", { 0 } }, { "\xf3\xa6", { 0 } }, { "\xf2\xae", { 0 } }, { "\xf3\xac", { 0 } },
+		{ "\x67\xf3\xa4", { 0 } }, { "\xf3\x90", { 0 } }, { "\x48\x89\xc3", { 0 } },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint8_t code[64];
+		struct mem m = { 0 };
+		const struct sys_mem mem = { mem_read, &m };
+		struct code_string s = { 0 };
+
+		memset(code, 0x90, sizeof(code));
+		memcpy(code, rows[i].bytes, strlen(rows[i].bytes));
+		mem_put(&m, BASE, code, sizeof(code));
+		ck_assert_msg(code_string(&mem, BASE, &s) == (rows[i].want.size != 0), "row %zu", i);
+		ck_assert_msg(!memcmp(&s, &rows[i].want, sizeof(s)), "row %zu: %u bytes, elements of %u, moves %d", i, s.len, s.size, s.moves);
+	}
+}
+END_TEST
+
 /* Instructions at the end of what can be read. */
 START_TEST(page_end)
 {
@@ -578,4 +608,4 @@ START_TEST(programs)
 }
 END_TEST
 
-TEST_MAIN("engine_code", classes, page_end, plan_rules, neighbourhood, cache_remembers, out_of_step, operands, named, programs, cost)
+TEST_MAIN("engine_code", classes, strings, page_end, plan_rules, neighbourhood, cache_remembers, out_of_step, operands, named, programs, cost)
