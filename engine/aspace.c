@@ -263,7 +263,7 @@ uint64_t aspace_code_key(const struct aspace *a, uint64_t addr)
 	const struct mapping *m = aspace_find(a, addr);
 	uint64_t h;
 
-	if (!m || !m->ino || m->prot & 2)
+	if (!m || !m->ino || m->prot & PROT_WRITE || m->flags & ASPACE_SHARED)
 		return 0;
 	h = (m->dev * 0x9e3779b97f4a7c15ULL ^ m->ino) * 0xff51afd7ed558ccdULL;
 	h ^= (addr - m->start + m->offset) >> 12;

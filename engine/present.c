@@ -18,7 +18,9 @@ int eng_present_open(struct eng_task *t)
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", t->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : -errno;
+	if (fd < 0) /* killed: no memory any more (ESRCH since Linux 6.15, before that reading finds nothing) */
+		return errno == ESRCH || errno == ENOENT ? ERR_GUEST_GONE : -errno;
+	return fd;
 }
 
 static enum eng_page kind_of(uint64_t entry)

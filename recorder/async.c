@@ -41,7 +41,7 @@ static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 		while (r == ERR_INTERRUPTED);
 		if (r < 0 || st->kind != ENG_STOP_TRAP || !t->interrupting)
 			return r;
-		t->interrupting = false;
+		t->interrupting = t->want_point = false;
 	}
 }
 

@@ -380,7 +380,7 @@ static int leave_call(struct rec_task *t, int64_t result)
 }
 
 /* Some calls end with EINTR whatever the signal. Without a tracer an ignored one would not have reached the thread: the call is made again. */
-int rec_call_again(struct rec_task *t)
+static int call_again(struct rec_task *t)
 {
 	struct user_regs_struct r = t->entry;
 
@@ -409,12 +409,12 @@ int rec_call_exit(struct rec_task *t)
 	if (result == -EINTR && (t->outs.res.row->flags & SYS_F_BLOCK)) {
 		rc = t->interrupting ? 1 : rec_interrupted_by_nothing(t);
 		if (rc)
-			return rc < 0 ? rc : rec_call_again(t);
+			return rc < 0 ? rc : call_again(t);
 	}
 	if (t->rec->n_traced || t->wait_asleep) {
 		rc = rec_wait_exit(t, &result);
 		if (rc)
-			return rc < 0 ? rc : rec_call_again(t);
+			return rc < 0 ? rc : call_again(t);
 	}
 	rc = interrupted(t, result) ? leave_interrupted(t, result) : leave_call(t, result);
 	if (rc >= 0)

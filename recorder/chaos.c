@@ -52,6 +52,7 @@ struct mood {
 	unsigned reorder;      /* to draw a new priority when a slice ends; 1024: no priorities at all */
 };
 
+/* clang-format off */
 static const struct mood moods[] = {
 	{ .give_way = 100, .steps = 30, .steps_max = 40, .slice_min = 20000, .slice_max = 2000000, .watch = 300, .touch = 600, .reorder = 1024 },
 	{ .give_way = 500, .steps = 200, .steps_max = 16, .slice_min = 10000, .slice_max = 200000, .watch = 100, .touch = 300, .reorder = 1024 },
@@ -59,6 +60,7 @@ static const struct mood moods[] = {
 	{ .give_way = 200, .steps = 50, .steps_max = 100, .slice_min = 50000, .slice_max = 5000000, .watch = 0, .touch = 0, .reorder = 200 },
 	{ .give_way = 10, .steps = 0, .steps_max = 1, .slice_min = 100000, .slice_max = 10000000, .watch = 900, .touch = 700, .reorder = 500 },
 };
+/* clang-format on */
 
 struct rec_chaos {
 	uint64_t state; /* of the generator */
@@ -203,8 +205,11 @@ static void look_ahead(struct rec_task *t, const struct user_regs_struct *r, str
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	const struct code_regs regs = {
-		.gpr = { r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		.rip = r->rip, .fs_base = r->fs_base, .gs_base = r->gs_base,
+		.gpr = { r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8, r->r9, r->r10, r->r11, r->r12,
+			 r->r13, r->r14, r->r15 },
+		.rip = r->rip,
+		.fs_base = r->fs_base,
+		.gs_base = r->gs_base,
 	};
 
 	ret->t = t;
@@ -231,7 +236,7 @@ static uint64_t entry_of_program(const struct rec_task *t)
 	return 0;
 }
 
-static void name(void *ctx, uint64_t addr, unsigned len)
+static void note_named(void *ctx, uint64_t addr, unsigned len)
 {
 	struct rec_task *t = ctx;
 	struct rec_chaos *c = t->rec->chaos;
@@ -273,7 +278,7 @@ static void find_named(struct rec_task *t)
 	c->n_named = 0;
 	if (m->end - from > NAMED_CODE)
 		from += below(c, m->end - from - NAMED_CODE);
-	code_named(&mem, from, MIN(m->end, from + NAMED_CODE), name, t);
+	code_named(&mem, from, MIN(m->end, from + NAMED_CODE), note_named, t);
 }
 
 static bool touched_by_others(const struct rec_chaos *c, const struct rec_task *t, uint64_t addr)

@@ -659,7 +659,8 @@ static int64_t run_request(struct rec_task *t)
 	return row->run(&q);
 }
 
-int rec_ptrace(struct rec_task *t)
+/* ptrace(): always answered. */
+static int answer_ptrace(struct rec_task *t)
 {
 	int64_t result = run_request(t);
 	int rc;
@@ -711,6 +712,6 @@ int rec_trace_call(struct rec_task *t)
 	if (rc)
 		return rc;
 	if (t->outs.call.nr == SYS_ptrace)
-		return rec_ptrace(t);
+		return answer_ptrace(t);
 	return t->rec->n_traced || t->wait_without ? rec_wait_enter(t) : 0;
 }

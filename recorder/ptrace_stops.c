@@ -74,7 +74,8 @@ pid_t rec_trace_tracer(struct rec_task *t)
 	return t->trace && !t->trace->detached ? t->trace->tracer->t.tgid : 0;
 }
 
-bool rec_trace_at_boundary(struct rec_task *t)
+/* Does t stand where the log can tell? */
+static bool is_at_boundary(struct rec_task *t)
 {
 	struct user_regs_struct *r;
 
@@ -86,7 +87,7 @@ bool rec_trace_at_boundary(struct rec_task *t)
 /* Makes the place where it stands one that the log tells: 1, or 0 where that cannot be. */
 static int settle(struct rec_task *t)
 {
-	if (rec_trace_at_boundary(t)) {
+	if (is_at_boundary(t)) {
 		t->ran = false; /* resumed, but stopped before any instruction */
 		return 1;
 	}
@@ -683,9 +684,11 @@ int rec_trace_exiting(struct rec_task *t)
 {
 	struct rec_trace *tr = t->trace;
 
+	if (tr->detached) /* its tracer may be gone */
+		return 0;
 	tr->own_child = child_of(t, tr->tracer);
 	tr->group = getpgid(t->t.tgid);
-	if (tr->detached || !(tr->options & PTRACE_O_TRACEEXIT) || tr->exit_seen)
+	if (!(tr->options & PTRACE_O_TRACEEXIT) || tr->exit_seen)
 		return 0;
 	tr->exit_seen = true;
 	return hold_event(t, TRACE_EXITING, PTRACE_EVENT_EXIT, (uint64_t)(unsigned)t->exit_status);

@@ -297,8 +297,6 @@ int64_t rec_chaos_result(struct rec_task *t, int64_t result);
 /* --- calls.c, handlers.c --- */
 int rec_call_entry(struct rec_task *t) MUST_CHECK;
 int rec_call_exit(struct rec_task *t) MUST_CHECK;
-/* The call will be made once more, from its exit stop. */
-int rec_call_again(struct rec_task *t) MUST_CHECK;
 /* Hooks of calls that the table alone cannot describe. NULL members: nothing special. */
 struct rec_handler {
 	/* May change arguments (eng_regs_changed, t->args_changed) or answer the call: returns 1 and sets *ret_result, then the kernel never sees it. */

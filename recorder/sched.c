@@ -434,6 +434,7 @@ static int step(struct rec *rec, struct rec_task **ret)
 out:
 	if (r == ERR_GUEST_GONE) {
 		t->state = REC_DYING;
+		fx_reset(&rec->fx); /* of an event that it did not live to see */
 		r = 0;
 	}
 	return r < 0 ? r : 2;

@@ -76,8 +76,7 @@ struct rec_zombie {
 int rec_trace_new(struct rec_task *t, struct rec_task *tracer, bool seized, uint32_t options) MUST_CHECK;
 /* The tracer lets it go on; carried out when it is scheduled. */
 void rec_trace_resume(struct rec_task *t, enum trace_how how, int signo, bool detach);
-/* Does t stand where the log can tell? */
-bool rec_trace_at_boundary(struct rec_task *t);
+/* The process that started it; 0 = it is gone. */
 pid_t rec_trace_parent(pid_t tid);
 
 /* --- ptrace_wait.c --- */
@@ -85,9 +84,5 @@ pid_t rec_trace_parent(pid_t tid);
 void rec_trace_tell(struct rec_task *tracer, pid_t tid, uid_t uid, int status);
 /* At the entry of wait4, waitid: 1 = answered. */
 int rec_wait_enter(struct rec_task *t) MUST_CHECK;
-
-/* --- ptrace.c --- */
-/* ptrace(): always answered. */
-int rec_ptrace(struct rec_task *t) MUST_CHECK;
 
 #endif

@@ -22,6 +22,7 @@ static void describe(struct rec_task *t, struct buf *out)
 		[REC_RUNNING] = "runs",
 		[REC_BLOCKED] = "sleeps",
 		[REC_LISTENING] = "is stopped by a signal",
+		[REC_HELD] = "is stopped for the guest that traces it",
 		[REC_DYING] = "is ending",
 	};
 

@@ -114,9 +114,13 @@ static int search(struct search *q, struct errinfo *ei)
 	return r;
 }
 
+/* Comes again each second: one that comes while nobody waits for the thread changes nothing. */
 static void set_alarm(uint64_t ns)
 {
-	const struct itimerval it = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u), .tv_usec = (suseconds_t)(ns % 1000000000u / 1000) } };
+	const struct itimerval it = {
+		.it_interval.tv_sec = ns ? 1 : 0,
+		.it_value = { .tv_sec = (time_t)(ns / 1000000000u), .tv_usec = (suseconds_t)(ns % 1000000000u / 1000) },
+	};
 
 	setitimer(ITIMER_REAL, &it, NULL);
 }
@@ -148,7 +152,7 @@ static int find(struct search *q, struct errinfo *ei)
 {
 	uint64_t began = os_mono_ns();
 	struct user_regs_struct *r;
-	int rc = eng_regs(&q->t->t, &r);
+	int closed, rc = eng_regs(&q->t->t, &r);
 
 	if (rc < 0)
 		return rc;
@@ -166,7 +170,8 @@ static int find(struct search *q, struct errinfo *ei)
 	set_alarm(0);
 	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")", q->ev->number,
 		  q->site.at, q->stops, q->n, (os_mono_ns() - began) / 1000, q->ev->args[EVENT_POINT_CPU] / 1000);
-	return rc < 0 ? rc : rep_site_close(&q->site);
+	closed = rep_site_close(&q->site);
+	return rc < 0 ? rc : closed;
 }
 
 /* --- counted steps --- */

@@ -12,9 +12,10 @@
 /* Carry, parity, adjust, zero, sign, direction, overflow. */
 #define FLAGS_COMPARED 0xcd5u
 #define RANGE_MAX 4096u
-#define RANGES_MAX 4096u
+/* More than recorders log. */
+#define RANGES_MAX 8192u
 #define HASHES_MAX 16384u
-#define HASHED_MAX (64u << 20)
+#define HASHED_MAX (64u << 20) /* bytes, of all hashes together: they are read at each pass that may be it */
 /* In an XSAVE area as ptrace shows it. */
 #define XSTATE_XCR0 464u
 #define XSTATE_HEADER_END 576u
@@ -56,12 +57,13 @@ static int load_hash(struct rep_point *p, const struct effect *e)
 {
 	struct rep_hashed *h;
 
-	if (e->len > HASHED_MAX || p->n_hashes == HASHES_MAX)
+	if (e->len > HASHED_MAX - p->hashed || p->n_hashes == HASHES_MAX)
 		return ERR_LIMIT;
 	h = reallocarray(p->hashes, p->n_hashes + 1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
 	p->hashes = h;
+	p->hashed += e->len;
 	h[p->n_hashes++] = (struct rep_hashed){ .addr = e->addr, .len = e->len, .hash = e->hash };
 	return 0;
 }
@@ -388,11 +390,10 @@ static int compare(struct rep_point *p, struct rep_task *t, const struct user_re
 
 	if (!equal)
 		note_closest(p, REP_DIFFERS_REGS, 0);
-
 	if (!equal && !l->ret)
 		return 0;
 	read_ranges(p, t, now);
-	if (!equal || memcmp(now, p->want.data, p->want.len)) {
+	if (!equal || (p->want.len && memcmp(now, p->want.data, p->want.len))) {
 		if (equal)
 			note_closest(p, REP_DIFFERS_WORDS, first_difference(p, now));
 		if (l->ret)
@@ -422,7 +423,8 @@ int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code
 	rc = compare(p, t, r, now, &l);
 	if (rc == 0 && ret_lesson) {
 		p->last_regs = *r;
-		memcpy(p->last.data, now, p->last.len);
+		if (p->last.len)
+			memcpy(p->last.data, now, p->last.len);
 		p->have_last = true;
 	}
 	free(now);

@@ -134,6 +134,7 @@ struct rep_point {
 		uint64_t addr, len, hash;
 	} *hashes;
 	size_t n_hashes;
+	uint64_t hashed; /* bytes of them together */
 	struct user_regs_struct last_regs;
 	unsigned passes;
 	/* Bytes of the guest's that something of ours stands on now. */

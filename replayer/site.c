@@ -221,11 +221,16 @@ int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task 
 	if (!make_plan(site))
 		return 0;
 	r = map_room(site);
-	if (r == 0)
-		log_warn("no room for a trampoline near %#" PRIx64, at);
-	if (r > 0)
+	if (r == 0) {
+		log_debug("no room for a trampoline near %#" PRIx64, at);
+		site->jump = false;
+		site->in_place = true;
+	}
+	if (r >= 0)
 		r = guard_code(site);
-	return r < 0 ? r : site->room != 0;
+	if (r < 0 && rep_site_close(site) < 0)
+		log_debug("room near %#" PRIx64 " not given back", at);
+	return r < 0 ? r : 1;
 }
 
 static int build(struct rep_site *site)
@@ -234,11 +239,13 @@ static int build(struct rep_site *site)
 
 	if (site->in_place)
 		return 0;
+	if (!site->room)
+		return -ERANGE;
 	r = code_tramp_build(&site->plan, site->room, site->room + CODE_TRAMP_MAX, site->cond, site->jump ? site->n : 0, &site->tramp);
 	return r < 0 ? r : eng_write(&site->t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
 }
 
-int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n)
+static int plant(struct rep_site *site, const struct code_cond *cond, unsigned n)
 {
 	int r = clear(site);
 
@@ -246,7 +253,7 @@ int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned
 	site->n = n;
 	if (r >= 0)
 		r = build(site);
-	if (r == -ERANGE) { /* what the instruction refers to is too far from our room */
+	if (r == -ERANGE) { /* there is no room, or what the instruction refers to is too far from it */
 		site->jump = false;
 		site->in_place = true;
 		r = 0;
@@ -259,6 +266,13 @@ int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned
 		site->bytes[0] = 0xcc;
 	r = write_code(site, site->bytes, jump_len(site));
 	site->planted = r >= 0;
+	return r;
+}
+
+int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n)
+{
+	int r = plant(site, cond, n);
+
 	return r < 0 ? r : rep_site_go_on(site);
 }
 
@@ -304,9 +318,10 @@ static bool hits_guard(struct rep_site *site, const struct eng_stop *st)
 	return false;
 }
 
-/* Makes the write that hit a guard: 2. Anything else that comes out of it is *st and what the return value says: 0. */
+/* Makes the write that hit a guard: 2, or 1 when that has brought the thread to the site. Anything else that comes out of it is *st: 0. */
 static int let_write(struct rep_site *site, struct eng_stop *st)
 {
+	struct user_regs_struct *regs;
 	int r = clear(site);
 
 	if (r >= 0)
@@ -316,9 +331,16 @@ static int let_write(struct rep_site *site, struct eng_stop *st)
 	if (r < 0 || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP)
 		return MIN(r, 0);
 	if (make_plan(site))
-		r = rep_site_plant(site, site->cond, site->n);
+		r = plant(site, site->cond, site->n);
 	if (r >= 0)
 		r = guard_code(site);
+	if (r >= 0)
+		r = eng_regs(&site->t->t, &regs);
+	if (r < 0)
+		return r;
+	if (site->planted && regs->rip == site->at)
+		return 1;
+	r = site->planted ? rep_site_go_on(site) : 0;
 	return r < 0 ? r : 2;
 }
 

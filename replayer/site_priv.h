@@ -35,7 +35,7 @@ int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned
 size_t rep_site_len(const struct rep_site *site);
 /* t goes on behind the site's instruction after a pass. A step may end in something else than its trap: ERR_GUEST. */
 int rep_site_go_on(struct rep_site *site) MUST_CHECK;
-/* Was that stop a pass? Then t's rip is the site's address again. Or a write of the guest to the watched code? It is done then, and t may go on (2). */
+/* Was that stop a pass? Then t's rip is the site's address again (1). Or a write of the guest to the watched code? It is done then, and t may go on (2). */
 int rep_site_stop(struct rep_site *site, struct eng_stop *st) MUST_CHECK;
 /* The guest's code and memory are as they were. t's rip, if it was within our code, is one of its own again. */
 int rep_site_close(struct rep_site *site) MUST_CHECK;
