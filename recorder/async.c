@@ -1,7 +1,9 @@
 /* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
  *
  * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
- * instructions at most. In the middle of a string instruction that would take long it stays. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
+ * instructions at most. In the middle of a string instruction that would take long it stays. At the end of a long slice it goes on to a place that is
+ * passed seldom, if there is one (landing.c). What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there
+ * is no point. */
 #define LOG_AREA "recorder.async"
 #include "recorder/landing_priv.h"
 
