@@ -88,6 +88,7 @@ int eng_siginfo(struct eng_task *t, siginfo_t *ret) MUST_CHECK;
 int eng_set_siginfo(struct eng_task *t, const siginfo_t *si) MUST_CHECK;
 /* Blocked signals of the thread (bit signo-1). */
 int eng_sigmask(struct eng_task *t, uint64_t *ret) MUST_CHECK;
+int eng_set_sigmask(struct eng_task *t, uint64_t mask) MUST_CHECK;
 /* Takes one signal out of the mask. */
 int eng_unblock(struct eng_task *t, int signo) MUST_CHECK;
 /* Any other request to the stopped task, as the kernel has it (PEEK stores at data). Changed registers are written before; cached ones are

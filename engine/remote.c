@@ -9,11 +9,6 @@
 #include "base/log.h"
 #include "engine/ptrace_priv.h"
 
-static int set_mask(struct eng_task *t, uint64_t mask)
-{
-	return ptrace_call(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
-}
-
 /* Resumes and insists on the stop that must come. Group-stops are passed over: the guest is stopped again afterwards anyway. */
 static int resume_to(struct eng_task *t, enum eng_resume how, enum eng_stop_kind want)
 {
@@ -94,13 +89,13 @@ int eng_remote(struct eng_task *t, uint64_t nr, const uint64_t args[6], int64_t 
 	saved = *r;
 	rc = eng_sigmask(t, &mask);
 	if (rc >= 0)
-		rc = set_mask(t, UINT64_MAX);
+		rc = eng_set_sigmask(t, UINT64_MAX);
 	if (rc < 0)
 		return rc;
 	rc = run_at_gate(t, nr, args, ret_result);
 	if (rc == ERR_GUEST_GONE)
 		return rc;
-	if (set_mask(t, mask) < 0)
+	if (eng_set_sigmask(t, mask) < 0)
 		return ERR_GUEST_GONE;
 	t->stop = stop;
 	t->remoted = true;
@@ -119,7 +114,7 @@ int eng_remote_at_entry(struct eng_task *t, uint64_t nr, const uint64_t args[6],
 	saved = *r;
 	rc = eng_sigmask(t, &mask);
 	if (rc >= 0)
-		rc = set_mask(t, UINT64_MAX);
+		rc = eng_set_sigmask(t, UINT64_MAX);
 	if (rc < 0)
 		return rc;
 	rc = eng_call_instead(t, nr, args, ret_result);
@@ -130,7 +125,7 @@ int eng_remote_at_entry(struct eng_task *t, uint64_t nr, const uint64_t args[6],
 	saved.rip -= 2;
 	eng_regs_set(t, &saved);
 	rc = resume_to(t, ENG_RUN, ENG_STOP_SECCOMP);
-	return rc < 0 ? rc : set_mask(t, mask);
+	return rc < 0 ? rc : eng_set_sigmask(t, mask);
 }
 
 int eng_find_gate(struct eng_task *t)

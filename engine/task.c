@@ -154,6 +154,11 @@ int eng_sigmask(struct eng_task *t, uint64_t *ret)
 	return ptrace_call(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*ret), ret);
 }
 
+int eng_set_sigmask(struct eng_task *t, uint64_t mask)
+{
+	return ptrace_call(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+}
+
 int eng_unblock(struct eng_task *t, int signo)
 {
 	uint64_t mask;
@@ -161,8 +166,7 @@ int eng_unblock(struct eng_task *t, int signo)
 
 	if (r < 0 || !(mask >> (signo - 1) & 1))
 		return r;
-	mask &= ~(1ull << (signo - 1));
-	return ptrace_call(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+	return eng_set_sigmask(t, mask & ~(1ull << (signo - 1)));
 }
 
 int eng_request(struct eng_task *t, unsigned request, uint64_t addr, void *data)

@@ -215,6 +215,46 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 	return rc;
 }
 
+/* The point is right there, with no step: 1. */
+static int land_here(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct user_regs_struct *r;
+	struct code_insn insn;
+	struct code_plan plan;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	code_decode(&mem, r->rip, &insn);
+	*ret = RUNS_ON;
+	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
+		return 0;
+	*ret = LANDED;
+	*ret_kind = EVENT_POINT_BREAK;
+	if (code_plan_single(&mem, r->rip, &plan) ||
+	    (code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan) &&
+	     !covers_interrupted(t->rec, &plan)))
+		*ret_kind = EVENT_POINT_STATE;
+	return 1;
+}
+
+/* Lands without harm to what the guest wants done with SIGTRAP. */
+static int land_unseen(struct rec_task *t, enum event_point_reason why, enum landing *ret, enum event_point_kind *ret_kind)
+{
+	bool rarely = why == EVENT_POINT_SLICE && !t->rec->chaos && !t->n_stash && t->rec->slice_ns >= RARE_SLICE_MIN_NS;
+	uint64_t mask;
+	int rc = rec_forced_open(t, &mask), closed;
+
+	if (rc <= 0)
+		return rc < 0 ? rc : land_here(t, ret, ret_kind);
+	rc = rarely ? rec_land_rarely(t, ret) : 0;
+	if (rc >= 0 && *ret == NOT_RARE)
+		rc = land(t, ret, ret_kind);
+	closed = rec_forced_close(t, mask);
+	return rc < 0 ? rc : closed;
+}
+
 /* Does it wait for somebody else? Its registers are those of the point before, or it pauses. t->entry is still that point. */
 static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
 {
@@ -270,10 +310,7 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 		rec_ready(t, ENG_RUN, 0);
 		return 0;
 	}
-	if (why == EVENT_POINT_SLICE && !t->rec->chaos && !t->n_stash && t->rec->slice_ns >= RARE_SLICE_MIN_NS)
-		rc = rec_land_rarely(t, &where);
-	if (rc >= 0 && where == NOT_RARE)
-		rc = land(t, &where, &kind);
+	rc = land_unseen(t, why, &where, &kind);
 	if (rc < 0)
 		return rc;
 	if (where == MET_EVENT) {
@@ -325,15 +362,23 @@ static bool can_step(struct rec_task *t)
 int rec_async_steps(struct rec_task *t, unsigned n)
 {
 	unsigned i = 0;
-	int rc = 1;
+	uint64_t mask;
+	int rc = rec_forced_open(t, &mask), closed;
 
 	t->ran = true;
+	if (rc <= 0) {
+		rec_ready(t, ENG_RUN, 0);
+		return rc;
+	}
 	while (i < n && !about_to_restart(t) && can_step(t)) {
 		rc = rec_async_step(t);
 		if (rc <= 0)
 			break;
 		i++;
 	}
+	closed = rec_forced_close(t, mask);
+	if (closed < 0)
+		return closed;
 	if (rc == 0) {
 		t->state = REC_STOPPED;
 		return 0;

@@ -360,15 +360,29 @@ int rec_chaos_touched(struct rec_task *t)
 
 /* --- after events --- */
 
+/* A thread that does not want SIGTRAP now is not watched. */
+static int quiet_watch(struct rec_task *t)
+{
+	int rc = t->watching ? rec_forced_may_trap(t) : 1;
+
+	if (rc)
+		return MIN(rc, 0);
+	t->watching = false;
+	return eng_watch(&t->t, NULL, 0);
+}
+
 int rec_chaos_before_run(struct rec_task *t)
 {
 	struct rec_chaos *c = t->rec->chaos;
 	struct user_regs_struct *r;
 	int rc;
 
+	rc = t->ran ? 0 : quiet_watch(t);
+	if (rc < 0)
+		return rc;
 	if (t->rec->n_tasks == 1 || t->ran)
 		return 0;
-	if (!c->no_watch && t->t.mm->refs > 1 && chance(c, c->mood.watch)) {
+	if (!c->no_watch && t->t.mm->refs > 1 && chance(c, c->mood.watch) && rec_forced_may_trap(t) > 0) {
 		rc = eng_regs(&t->t, &r);
 		if (rc >= 0)
 			rc = watch(t, r);

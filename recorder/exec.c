@@ -283,6 +283,8 @@ int rec_exec_finish(struct rec_task *t)
 	t->proc->info.exe = proc_link(t->t.tid, "exe");
 	rc = check_64bit(t);
 	if (rc >= 0)
+		rc = rec_forced_exec(t);
+	if (rc >= 0)
 		rc = eng_regs(&t->t, &r);
 	if (rc >= 0)
 		rc = exec_image(t, &im, r);

@@ -275,7 +275,14 @@ static int leave_sigaction(struct rec_task *t, int64_t *result)
 
 	if (*result == 0 && a[0] == SIGCHLD && a[1] && eng_read(&t->t, a[1] + 8, &flags, sizeof(flags)) >= 0)
 		t->proc->no_stop_sigchld = flags & SA_NOCLDSTOP;
+	if (*result == 0)
+		rec_forced_action(t, a[0], a[1]);
 	return 0;
+}
+
+static int leave_sigprocmask(struct rec_task *t, int64_t *result)
+{
+	return *result == 0 && t->outs.call.args[1] ? rec_forced_mask_changed(t) : 0;
 }
 
 /* A SIGCHLD of ours says what the kernel's would. */
@@ -562,6 +569,7 @@ static const struct rec_handler handlers[SYS_TABLE_MAX] = {
 	[SYS_set_tid_address] = { .leave = leave_set_tid_address },
 	[SYS_set_robust_list] = { .leave = leave_set_robust_list },
 	[SYS_rt_sigaction] = { .leave = leave_sigaction },
+	[SYS_rt_sigprocmask] = { .leave = leave_sigprocmask },
 	[SYS_rt_sigtimedwait] = { .leave = leave_sigtimedwait },
 	[SYS_rt_sigreturn] = { .leave = leave_sigreturn },
 	[SYS_sched_setaffinity] = { .enter = enter_sched_setaffinity },

@@ -119,6 +119,7 @@ static struct rec_task *adopt(struct rec_task *t, pid_t tid, const struct birth 
 	proc->info.threads++;
 	if (b->flags & CLONE_CHILD_CLEARTID)
 		c->child_tid = b->child_tid;
+	rec_forced_born(c, t, b->flags & CLONE_CLEAR_SIGHAND);
 	c->tsc_faults = t->tsc_faults;
 	c->filter = rec_filter_ref(t->filter);
 	if (!(b->flags & CLONE_VM)) { /* its copy of our scratch memory */

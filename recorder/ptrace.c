@@ -324,7 +324,9 @@ static int64_t set_mask(const struct request *q)
 	uint64_t mask;
 	int64_t rc = q->addr == sizeof(mask) ? fetch(q, q->data, &mask, sizeof(mask)) : -EINVAL;
 
-	return rc < 0 ? rc : eng_request(&q->to->t, PTRACE_SETSIGMASK, q->addr, &mask);
+	if (rc >= 0)
+		rc = eng_request(&q->to->t, PTRACE_SETSIGMASK, q->addr, &mask);
+	return rc < 0 ? rc : MIN(rec_forced_mask_changed(q->to), 0);
 }
 
 static int64_t call_info(const struct request *q)

@@ -67,6 +67,11 @@ struct rec_mark {
 
 /* --- processes and tasks --- */
 
+/* As rt_sigaction() has it. */
+struct rec_sigaction {
+	uint64_t handler, flags, restorer, mask;
+};
+
 struct rec_process {
 	struct rec_process *next;
 	struct manifest_process info; /* command, exe owned */
@@ -74,6 +79,7 @@ struct rec_process {
 	cpu_set_t affinity;           /* what the guest believes its mask is */
 	int dumpable;
 	bool no_new_privs;            /* asked for by the guest itself */
+	struct rec_sigaction sigsegv; /* what the guest has asked for: forced.c */
 	bool no_stop_sigchld;         /* SA_NOCLDSTOP of its SIGCHLD */
 	siginfo_t chld;               /* SIGCHLD that we sent for the kernel: what it should have said */
 	bool chld_sent;
@@ -156,6 +162,7 @@ struct rec_task {
 	uint64_t child_tid, robust_list; /* addresses the kernel writes at exit */
 	uint64_t scratch, scratch_len;
 	struct rec_filter *filter; /* seccomp, NULL = none */
+	uint64_t blocked; /* its signal mask, as it believes */
 	bool tsc_faults; /* asked for by the guest: PR_SET_TSC */
 	struct rec_trace *trace; /* its tracer among the guests, NULL = none */
 	bool wait_asleep, wait_without; /* a wait for tracees alone, by pause() / to be made so */
@@ -309,6 +316,23 @@ const struct rec_handler *rec_handler(uint32_t nr); /* never NULL */
 int rec_change_arg(struct rec_task *t, unsigned i, uint64_t v) MUST_CHECK;
 /* Answers the call in progress without running it and logs it. */
 int rec_answer(struct rec_task *t, int64_t result, uint32_t flags) MUST_CHECK;
+
+/* --- forced.c: traps of ours and what the guest wants done with their signals --- */
+/* The guest's mask may be another one now. */
+int rec_forced_mask_changed(struct rec_task *t) MUST_CHECK;
+int rec_forced_exec(struct rec_task *t) MUST_CHECK;
+void rec_forced_born(struct rec_task *c, const struct rec_task *parent, bool clear_handlers);
+/* rt_sigaction(signo, addr) was made. */
+void rec_forced_action(struct rec_task *t, uint64_t signo, uint64_t addr);
+/* A handler was entered. */
+int rec_forced_handled(struct rec_task *t, int signo) MUST_CHECK;
+/* Can SIGTRAP be forced upon t without a trace? 1 yes. */
+int rec_forced_may_trap(struct rec_task *t) MUST_CHECK;
+/* Around steps and breakpoints of ours. 1: go ahead, and close with the mask given; 0: there must be none. */
+int rec_forced_open(struct rec_task *t, uint64_t *ret_mask) MUST_CHECK;
+int rec_forced_close(struct rec_task *t, uint64_t mask) MUST_CHECK;
+/* An instruction that traps (SIGSEGV) was dealt with. */
+int rec_forced_repair(struct rec_task *t) MUST_CHECK;
 
 /* --- signals.c --- */
 int rec_signal_stop(struct rec_task *t) MUST_CHECK;

@@ -89,8 +89,9 @@ static int trapped_instruction(struct rec_task *t)
 	eng_regs_changed(&t->t);
 	t->entry = *r; /* a boundary */
 	t->inside = true;
+	rc = rec_forced_repair(t);
 	rec_ready(t, ENG_RUN, 0);
-	return 1;
+	return rc < 0 ? rc : 1;
 }
 
 /* --- delivery --- */
@@ -135,7 +136,8 @@ static int log_handler(struct rec_task *t, const siginfo_t *si, uint32_t flags, 
 	rec_async_interrupted(t->rec, rip);
 	t->restart_pending = false; /* the frame holds the outcome */
 	rec_ready(t, ENG_RUN, 0);
-	return rec_log(t->rec, &ev);
+	rc = rec_forced_handled(t, si->si_signo);
+	return rc < 0 ? rc : rec_log(t->rec, &ev);
 }
 
 /* Lets the kernel build the frame: a single-step with a signal stops before the handler's first instruction. */
@@ -178,6 +180,7 @@ int rec_signal_returned(struct rec_task *t)
 	t->entry = *r;
 	t->inside = true;
 	t->due = sets.pending & ~sets.blocked;
+	t->blocked = sets.blocked;
 	return 0;
 }
 
