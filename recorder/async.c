@@ -215,27 +215,36 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 	return rc;
 }
 
-/* The point is right there, with no step: 1. */
-static int land_here(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
+/* Can the place where it stands be a point at all? Not where an event comes next anyway. */
+static bool may_be_point(struct rec_task *t, const struct user_regs_struct *r)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
-	struct user_regs_struct *r;
 	struct code_insn insn;
+
+	code_decode(&mem, r->rip, &insn);
+	return insn.cls != CODE_BAD && insn.cls != CODE_REP && !is_call_insn(t, r->rip) && !(r->eflags & EFLAGS_TF);
+}
+
+/* Can replay put a jump there? */
+static bool jump_fits(struct rec_task *t, uint64_t rip)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct code_plan plan;
+
+	return code_plan_single(&mem, rip, &plan) ||
+	       (code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, rip), &mem, rip, &plan) && !covers_interrupted(t->rec, &plan));
+}
+
+/* The point is right there, with no step. */
+static int land_here(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
+{
+	struct user_regs_struct *r;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc < 0)
 		return rc;
-	code_decode(&mem, r->rip, &insn);
-	*ret = RUNS_ON;
-	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
-		return 0;
-	*ret = LANDED;
-	*ret_kind = EVENT_POINT_BREAK;
-	if (code_plan_single(&mem, r->rip, &plan) ||
-	    (code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan) &&
-	     !covers_interrupted(t->rec, &plan)))
-		*ret_kind = EVENT_POINT_STATE;
+	*ret = may_be_point(t, r) ? LANDED : RUNS_ON;
+	*ret_kind = jump_fits(t, r->rip) ? EVENT_POINT_STATE : EVENT_POINT_BREAK;
 	return 1;
 }
 
@@ -326,21 +335,12 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 
 int rec_async_here(struct rec_task *t, enum event_point_reason why)
 {
-	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct user_regs_struct *r;
-	struct code_insn insn;
-	struct code_plan plan;
 	int rc = eng_regs(&t->t, &r);
 
-	if (rc < 0)
-		return rc;
-	code_decode(&mem, r->rip, &insn);
-	if (insn.cls == CODE_BAD || insn.cls == CODE_REP || is_call_insn(t, r->rip) || r->eflags & EFLAGS_TF)
-		return 0;
 	/* A breakpoint would do too, but is slow in a loop: better to move on. */
-	if (!code_plan_single(&mem, r->rip, &plan) &&
-	    !code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan))
-		return 0;
+	if (rc < 0 || !may_be_point(t, r) || !jump_fits(t, r->rip))
+		return rc;
 	rc = log_point(t, EVENT_POINT_STATE, why, 0);
 	return rc < 0 ? rc : 1;
 }
