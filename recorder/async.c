@@ -89,12 +89,13 @@ static int run_to(struct rec_task *t, uint64_t addr)
 	return 1;
 }
 
-/* These see or keep the trap flag that single-stepping sets. */
+/* pushf stores the trap flag that single-stepping sets. At popf the kernel takes that flag for the program's own (is_setting_trap_flag() in Linux'
+ * step.c), and it may stay. */
 static bool shows_trap_flag(struct rec_task *t, uint64_t rip)
 {
 	uint8_t b[2];
 
-	return eng_read(&t->t, rip, b, sizeof(b)) >= 0 && (b[0] == 0x9c || (b[0] == 0x66 && b[1] == 0x9c));
+	return eng_read(&t->t, rip, b, sizeof(b)) >= 0 && ((b[0] | 1) == 0x9d || (b[0] == 0x66 && (b[1] | 1) == 0x9d));
 }
 
 static bool is_call_insn(struct rec_task *t, uint64_t rip)
