@@ -1,7 +1,9 @@
-/* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
+/* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it
+ * (docs/ASYNC.md).
  *
- * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
- * instructions at most. What comes on the way (a call, a fault) is an event of its own and a better place than ours: then there is no point. */
+ * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a
+ * jump over, a few instructions at most. What comes on the way (a call, a fault) is an event of its own and a
+ * better place than ours: then there is no point. */
 #define LOG_AREA "recorder.async"
 #include "recorder/rec_priv.h"
 
@@ -27,7 +29,8 @@ enum landing {
 	RUNS_ON,   /* what comes next is an event by itself: let it run */
 };
 
-/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is there already: passed over. */
+/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is
+ * there already: passed over. */
 static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 {
 	int r;
@@ -111,8 +114,9 @@ static int advance(struct rec_task *t, const struct code_insn *insn, uint64_t ri
 
 /* --- where threads may come back to --- */
 
-/* Handlers can make a thread return to where it was interrupted in ways that no event shows: Go pushes the address and jumps to a function of its own.
- * Replay's jump must not cover such an instruction but its first one, or a thread would come back into the middle of it. */
+/* Handlers can make a thread return to where it was interrupted in ways that no event shows: Go pushes the address
+ * and jumps to a function of its own. Replay's jump must not cover such an instruction but its first one, or a
+ * thread would come back into the middle of it. */
 
 static uint64_t *interrupted_slot(struct rec *rec, uint64_t rip)
 {
@@ -186,7 +190,8 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 	return rc;
 }
 
-/* Does it wait for somebody else? Its registers are those of the point before, or it pauses. t->entry is still that point. */
+/* Does it wait for somebody else? Its registers are those of the point before, or it pauses. t->entry is still
+ * that point. */
 static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
 {
 	static const uint8_t pause[] = { 0xf3, 0x90 };
@@ -194,7 +199,8 @@ static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
 	uint8_t code[64];
 	bool same = t->inside && r->rip == e->rip && r->rax == e->rax && r->rbx == e->rbx && r->rcx == e->rcx && r->rdx == e->rdx &&
 		    r->rsi == e->rsi && r->rdi == e->rdi && r->rbp == e->rbp && r->rsp == e->rsp;
-	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 && memmem(code, sizeof(code), pause, sizeof(pause));
+	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 &&
+		      memmem(code, sizeof(code), pause, sizeof(pause));
 
 	t->spins = same || pauses ? t->spins + 1 : 0;
 }
@@ -225,7 +231,8 @@ static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_
 	return rec_log(t->rec, &ev);
 }
 
-/* Between an interrupted call and its being made again the kernel's own numbers are in the registers; nothing of the guest runs there. */
+/* Between an interrupted call and its being made again the kernel's own numbers are in the registers; nothing of
+ * the guest runs there. */
 static bool about_to_restart(const struct rec_task *t)
 {
 	return t->restart_pending;
