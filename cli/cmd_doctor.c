@@ -37,7 +37,8 @@ static const struct {
 	{ "cpuid faulting", false, probe_cpuid,
 	  "programs see the CPU as it is: recordings replay only on CPUs with the same features, and --cpu-profile has no effect", NULL },
 	{ "pagemap scan", false, probe_pagemap,
-	  "places where threads are preempted are told by hashing more memory, and in large programs not proved (docs/ASYNC.md); Linux 6.7 has it", NULL },
+	  "places where threads are preempted are told by hashing more memory, and in large programs not proved "
+	  "(docs/ASYNC.md); Linux 6.7 has it", NULL },
 	{ "kcmp", false, probe_kcmp, "shared descriptors are told apart by less exact means; needs CONFIG_KCMP", NULL },
 	{ "pmu", false, probe_pmu, "nothing: hermit works without performance counters", NULL },
 	{ "user namespaces", false, probe_userns, "nothing for record and replay: they work without namespaces", NULL },

@@ -111,8 +111,8 @@ static const struct opt opts[] = {
 	ROW(OPT_STRING, 0, "timeslice", timeslice, .arg = "MS",
 	    .help = "CPU time after which a computing thread gives way to others of its process that could run (20); 'off': never"),
 	ROW(OPT_UINT_IF, 0, "chaos", chaos, .arg = "SEED", .min = 1, .max = RECORD_CHAOS_RANDOM - 1, .preset = RECORD_CHAOS_RANDOM,
-	    .help = "Look for rare failures: unlikely schedules, wake-ups, short reads and interruptions, drawn from SEED (else a random one, "
-		    "printed at the end). The recording is the reproduction: the same seed need not give the same run"),
+	    .help = "Look for rare failures: unlikely schedules, wake-ups, short reads and interruptions, drawn from SEED (else "
+		    "a random one, printed at the end). The recording is the reproduction: the same seed need not give the same run"),
 	ROW(OPT_UINT, 0, "watchdog", watchdog_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
 	    .help = "When nothing has happened for that time, print what every thread does"),
 	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = RECORD_CHECKSUM_EVERY,

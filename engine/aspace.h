@@ -45,7 +45,8 @@ const struct mapping *aspace_find(const struct aspace *a, uint64_t addr);
 /* First mapping with end > addr, or NULL: to walk a range. */
 const struct mapping *aspace_next(const struct aspace *a, uint64_t addr);
 
-/* Which page of code is at addr? Equal for the same page of the same file, 0 when it can change (writable, shared, not of a file). */
+/* Which page of code is at addr? Equal for the same page of the same file, 0 when it can change (writable, shared,
+ * not of a file). */
 uint64_t aspace_code_key(const struct aspace *a, uint64_t addr);
 /* Is it such code, and does it belong to this process alone? Then bytes can be put there for a while: nobody else sees them, and nothing is missed. */
 bool aspace_code_own(const struct aspace *a, uint64_t addr);

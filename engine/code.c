@@ -1,8 +1,9 @@
 /* Decoding, plans, and the cache of branch targets.
  *
- * Everything that is not known to run alike at another address is CODE_KEEP: what uses its own address (loop, jrcxz, xbegin), what stops or traps with it
- * (syscalls, interrupts, rdtsc and cpuid, which are trapped in guests), what keeps it in a register that the guest can read (x87: the pointer
- * of the last instruction), what delays a trap behind it (mov ss), and what a manufacturer understands differently (0x66 before near branches).
+ * Everything that is not known to run alike at another address is CODE_KEEP: what uses its own address (loop,
+ * jrcxz, xbegin), what stops or traps with it (syscalls, interrupts, rdtsc and cpuid, which are trapped in
+ * guests), what keeps it in a register that the guest can read (x87: the pointer of the last instruction), what
+ * delays a trap behind it (mov ss), and what a manufacturer understands differently (0x66 before near branches).
  */
 #include "engine/code_priv.h"
 
@@ -131,7 +132,8 @@ static enum code_class class_of(const ZydisDecodedInstruction *in, const struct 
 {
 	const uint64_t repeated = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
 
-	if (in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED || kept_categories[in->meta.category] || kept_mnemonics[in->mnemonic] || is_mov_to_ss(in))
+	if (in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED || kept_categories[in->meta.category] ||
+	    kept_mnemonics[in->mnemonic] || is_mov_to_ss(in))
 		return CODE_KEEP;
 	if (in->attributes & repeated)
 		return CODE_REP;
@@ -256,8 +258,8 @@ static void note_insn(struct targets *t, uint64_t addr, const ZydisDecodedInstru
 	}
 }
 
-/* Decodes a page, straight on; what does not decode is skipped by the byte. Depends on the bytes from RUN_IN before to one instruction behind it.
- * False: it cannot be read, so nothing leads from it to anywhere. */
+/* Decodes a page, straight on; what does not decode is skipped by the byte. Depends on the bytes from RUN_IN
+ * before to one instruction behind it. False: it cannot be read, so nothing leads from it to anywhere. */
 static bool targets_find(struct targets *t, uint64_t key, const struct sys_mem *mem, uint64_t page)
 {
 	uint8_t buf[RUN_IN + PAGE + CODE_INSN_MAX];
@@ -327,7 +329,8 @@ static struct targets **cache_slot(struct code_cache *c, uint64_t key, uint64_t 
 	return oldest;
 }
 
-/* The targets of a page, from the cache or found now, in *spare. What cannot be read is not remembered: it may be there later. */
+/* The targets of a page, from the cache or found now, in *spare. What cannot be read is not remembered: it may be
+ * there later. */
 static const struct targets *targets_of(struct code_cache *c, uint64_t key, const struct sys_mem *mem, uint64_t page, struct targets *spare)
 {
 	struct targets **slot;
@@ -362,7 +365,8 @@ static bool leads_to(const struct targets *t, uint64_t addr, unsigned n)
 	return false;
 }
 
-/* The page was decoded out of step with `at`: decodes from there on until both are in step. Does a branch lead to one of the n bytes behind at? */
+/* The page was decoded out of step with `at`: decodes from there on until both are in step. Does a branch lead to
+ * one of the n bytes behind at? */
 static bool leads_to_from(const struct targets *t, const struct sys_mem *mem, uint64_t at, unsigned n)
 {
 	uint64_t addr = at;
@@ -529,7 +533,8 @@ static bool operand_address(const struct walk *w, const ZydisDecodedOperand *op,
 	return true;
 }
 
-/* Does the instruction work with that memory? Hidden operands but those of string instructions are the stack around rsp, which callers know anyway. */
+/* Does the instruction work with that memory? Hidden operands but those of string instructions are the stack
+ * around rsp, which callers know anyway. */
 static bool is_told(const struct walk *w, const ZydisDecodedOperand *op)
 {
 	bool is_hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && w->in.meta.category != ZYDIS_CATEGORY_STRINGOP;
@@ -539,7 +544,9 @@ static bool is_told(const struct walk *w, const ZydisDecodedOperand *op)
 
 static void report_operands(const struct walk *w, code_operand_fn fn, void *ctx)
 {
-	if (w->in.meta.category == ZYDIS_CATEGORY_NOP || w->in.meta.category == ZYDIS_CATEGORY_WIDENOP || w->in.meta.category == ZYDIS_CATEGORY_PREFETCH)
+	ZydisInstructionCategory category = w->in.meta.category;
+
+	if (category == ZYDIS_CATEGORY_NOP || category == ZYDIS_CATEGORY_WIDENOP || category == ZYDIS_CATEGORY_PREFETCH)
 		return;
 	for (unsigned i = 0; i < w->in.operand_count; i++) {
 		uint64_t addr;
@@ -569,7 +576,8 @@ static void note_written(struct walk *w)
 	}
 }
 
-/* To the next instruction: straight on, along direct jumps, once along a branch that leads back. False: nobody knows where. */
+/* To the next instruction: straight on, along direct jumps, once along a branch that leads back. False: nobody
+ * knows where. */
 static bool walk_on(struct walk *w)
 {
 	ZydisInstructionCategory category = w->in.meta.category;

@@ -1,12 +1,15 @@
-/* Machine code of guests: where an instruction can be stopped at, and the jumps and trampolines that do it without a stop for each pass.
+/* Machine code of guests: where an instruction can be stopped at, and the jumps and trampolines that do it without
+ * a stop for each pass.
  *
- * Replay finds an asynchronous point (docs/ASYNC.md) by putting a jump over the instruction at its address. The jump leads to a trampoline that
- * compares registers and memory with the wanted values, without touching flags or stack, and goes on in the guest's code as long as one differs.
- * The displaced instructions run as copies in the trampoline.
+ * Replay finds an asynchronous point (docs/ASYNC.md) by putting a jump over the instruction at its address. The
+ * jump leads to a trampoline that compares registers and memory with the wanted values, without touching flags or
+ * stack, and goes on in the guest's code as long as one differs. The displaced instructions run as copies in the
+ * trampoline.
  *
  * Nothing here changes a guest: bytes come in through struct sys_mem, bytes go out. Zydis decodes.
- * What mem->read gives must be the guest's own bytes (not our jumps and breakpoints), and should only be code that nobody can write, other addresses being
- * unreadable: the look around a jump reaches neighbouring mappings, and recorder and replayer must see the same there.
+ * What mem->read gives must be the guest's own bytes, not our jumps and breakpoints. The look around a jump reaches
+ * neighbouring pages: where those can change, recorder and replayer may come to different plans. Then replay has to
+ * take a breakpoint, which is slow, not wrong.
  */
 #ifndef ENGINE_CODE_H
 #define ENGINE_CODE_H
@@ -30,8 +33,9 @@ enum code_class {
 	CODE_CALL,
 	CODE_RET,
 	CODE_REP,     /* string instruction with a repeat prefix: one instruction, many steps */
-	CODE_KEEP,    /* must run where it stands: syscall, int, loop, jrcxz, xbegin, pushf, popf, iret, far control flow, mov ss, rdtsc, cpuid,
-		       * x87 (fnstenv and signal frames show the address of the last one), near branches with a 0x66 prefix, privileged ones, ... */
+	CODE_KEEP,    /* must run where it stands: syscall, int, loop, jrcxz, xbegin, pushf, popf, iret, far control
+		       * flow, mov ss, rdtsc, cpuid, x87 (fnstenv and signal frames show the address of the last one), near
+		       * branches with a 0x66 prefix, privileged ones, ... */
 	CODE_CLASS_MAX_
 };
 
@@ -62,13 +66,15 @@ struct code_regs {
 	uint64_t gpr[16], rip, fs_base, gs_base;
 };
 
-/* Calls fn(ctx, address, bytes) for each memory operand of up to n instructions from addr on, read straight on, along direct jumps, over calls, and following
- * the first backward jump once, whose address follows from regs (operands through registers that the code in between writes are left out, and
- * so are the stack words of push, pop, call and ret, gathers and scatters). An address may come more than once, and none is known to be mapped. */
+/* Calls fn(ctx, address, bytes) for each memory operand of up to n instructions from addr on, read straight on,
+ * along direct jumps, over calls, and following the first backward jump once, whose address follows from regs
+ * (operands through registers that the code in between writes are left out, and so are the stack words of push,
+ * pop, call and ret, gathers and scatters). An address may come more than once, and none is known to be mapped. */
 typedef void (*code_operand_fn)(void *ctx, uint64_t addr, unsigned len);
 void code_operands(const struct sys_mem *mem, uint64_t addr, unsigned n, const struct code_regs *regs, code_operand_fn fn, void *ctx);
-/* The same for all code from start to end, read straight on, for what it names without registers: operands and lea relative to rip (of which nobody
- * knows the size: 0), absolute ones. Where code and data are mixed some are nonsense. */
+/* The same for all code from start to end, read straight on, for what it names without registers: operands and lea
+ * relative to rip (of which nobody knows the size: 0), absolute ones. Where code and data are mixed some are
+ * nonsense. */
 void code_named(const struct sys_mem *mem, uint64_t start, uint64_t end, code_operand_fn fn, void *ctx);
 
 /* --- plans --- */
@@ -85,8 +91,10 @@ struct code_plan {
 };
 
 /* Can a jump stand at `at`? True and the plan when
- *   - the displaced instructions can all be copied; a call is the last of them and ends behind the jump's bytes (a return never lands within);
- *   - when there is more than one: nothing within 4 KiB around jumps directly behind the first byte of the jump. Indirect jumps (switch tables) are not seen.
+ *   - the displaced instructions can all be copied; a call is the last of them and ends behind the jump's bytes (a
+ *     return never lands within);
+ *   - when there is more than one: nothing within 4 KiB around jumps directly behind the first byte of the jump.
+ *     Indirect jumps (switch tables) are not seen.
  * The answer depends on the guest's bytes alone: recorder and replayer come to the same one. */
 bool code_plan(const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
 /* The cheap half: one instruction of at least five bytes, no look around. */
@@ -99,7 +107,8 @@ bool code_plan_breakpoint(const struct sys_mem *mem, uint64_t at, struct code_pl
 enum code_cond_kind {
 	CODE_COND_REG,  /* general register .reg (encoding number) equals value */
 	CODE_COND_WORD, /* the 8 bytes at addr equal value */
-	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX; 4.. and registers 16.. AVX-512F */
+	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX;
+			 * 4.. and registers 16.. AVX-512F */
 	CODE_COND_MAX_
 };
 
@@ -118,32 +127,38 @@ struct code_cond {
 struct code_tramp {
 	uint64_t code, data;              /* where it will lie */
 	uint64_t entry;                   /* the jump leads here */
-	uint64_t match;                   /* an int3: all conditions held. The stop's rip is match + 1; all registers are the guest's but rip */
-	uint64_t copy[CODE_PLAN_INSNS];   /* copies of the displaced instructions: a thread that stands at plan->at + off[i] goes on at copy[i] */
+	uint64_t match;                   /* an int3: all conditions held. The stop's rip is match + 1; all other registers
+					   * are the guest's */
+	uint64_t copy[CODE_PLAN_INSNS];   /* copies of the displaced instructions: a thread that stands at plan->at + off[i]
+					   * goes on at copy[i] */
 	uint64_t back;                    /* end of the copies; the jump back, if the last of them does not lead away */
 	uint32_t n;                       /* bytes */
 	uint8_t bytes[CODE_TRAMP_MAX];
 };
 
-/* Builds the trampoline for code at `code` and scratch data at `data` (both within 2 GiB of plan->at; 64-byte aligned data is faster). With n = 0 every
- * pass is a match. Only one thread may be in it at a time: the scratch words hold its registers. The code must be readable.
- * Conditions are compared in their order: put first what differs in most passes.
- * -ERANGE: too far away, from the code or from what it refers to; -EINVAL: no such condition. *ret is not to be used then. */
+/* Builds the trampoline for code at `code` and scratch data at `data` (both within 2 GiB of plan->at; 64-byte
+ * aligned data is faster). With n = 0 every pass is a match. Only one thread may be in it at a time: the scratch
+ * words hold its registers. The code must be readable. Conditions are compared in their order: put first what
+ * differs in most passes.
+ * -ERANGE: too far away, from the code or from what it refers to; -EINVAL: no such condition. *ret is not to be
+ * used then. */
 int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_cond *cond, unsigned n,
 		     struct code_tramp *ret) MUST_CHECK;
-/* Where in the guest's own code a thread is that faulted in a copy (its registers are the guest's then), stands at the beginning of one, or at entry,
- * match, match + 1 or back; 0: none of these. One exception: a call through a pointer that is no address at all (non-canonical) faults after its return
- * address was pushed, in place it would before. */
+/* Where in the guest's own code a thread is that faulted in a copy (its registers are the guest's then), stands at
+ * the beginning of one, or at entry, match, match + 1 or back; 0: none of these. One exception: a call through a
+ * pointer that is no address at all (non-canonical) faults after its return address was pushed, in place it would
+ * before. */
 uint64_t code_tramp_origin(const struct code_plan *plan, const struct code_tramp *tr, uint64_t rip);
 /* The five bytes of the jump. */
 void code_jump(const struct code_plan *plan, const struct code_tramp *tr, uint8_t ret[CODE_JUMP_LEN]);
 
 /* --- branch targets, remembered --- */
 
-/* code_plan() looks through the page of `at` and the two beside it for jumps; a cache remembers what it found per page of code that cannot change, at most
- * 5 MiB of it. One per recording or replay; NULL is fine everywhere. The answers are those of code_plan().
- * key: says which code is readable there and around, (device, inode, offset) of the mapping or the like hashed by the caller (the address is added here);
- * 0 = not to be remembered. */
+/* code_plan() looks through the page of `at` and the two beside it for jumps; a cache remembers what it found per
+ * page of code that cannot change, at most 5 MiB of it. One per recording or replay; NULL is fine everywhere. The
+ * answers are those of code_plan().
+ * key: says which code is readable there and around, (device, inode, offset) of the mapping or the like hashed by
+ * the caller (the address is added here); 0 = not to be remembered. */
 struct code_cache;
 /* NULL: no memory. */
 struct code_cache *code_cache_new(void);

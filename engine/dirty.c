@@ -1,15 +1,18 @@
 /* Write tracking: see engine/dirty.h.
  *
- * The userfaultfd belongs to the guest's address space, so the guest must make it; we fetch it and close it there, nothing of it stays in the
- * guest's descriptor table. Nobody ever reads it: with WP_ASYNC the kernel takes the protection away at the first write by itself.
+ * The userfaultfd belongs to the guest's address space, so the guest must make it; we fetch it and close it there,
+ * nothing of it stays in the guest's descriptor table. Nobody ever reads it: with WP_ASYNC the kernel takes the
+ * protection away at the first write by itself.
  *
- * "Written" is the absence of a protection bit in the page table. So a page that appears (first touch, mremap, a new mapping) counts as
- * written until the first take has protected it, without anybody telling us; taking in a mapping late loses nothing. What has no page table
- * cannot have been written: such holes are passed over, and get no page tables from us (1 TiB of reserved address space costs nothing).
+ * "Written" is the absence of a protection bit in the page table. So a page that appears (first touch, mremap, a
+ * new mapping) counts as written until the first take has protected it, without anybody telling us; taking in a
+ * mapping late loses nothing. What has no page table cannot have been written: such holes are passed over, and get
+ * no page tables from us (1 TiB of reserved address space costs nothing).
  *
- * The kernel looks fast (.7 ns a page) for nothing but that bit. Then entries without a page are found too, and pages that were only read: the
- * zero page, unmodified pages of privately mapped files. So a first look finds runs without the bit, a second one, there alone, sorts out what is
- * no written page and protects the others. To protect at the first look would be wrong: an empty entry with the bit looks like a swapped page. */
+ * The kernel looks fast (.7 ns a page) for nothing but that bit. Then entries without a page are found too, and
+ * pages that were only read: the zero page, unmodified pages of privately mapped files. So a first look finds runs
+ * without the bit, a second one, there alone, sorts out what is no written page and protects the others. To
+ * protect at the first look would be wrong: an empty entry with the bit looks like a swapped page. */
 #define LOG_AREA "engine.dirty"
 #include "engine/dirty.h"
 
@@ -128,7 +131,8 @@ static bool is_tracked(const struct mapping *m)
 	return (m->prot & PROT_WRITE) && !(m->flags & (ASPACE_HERMIT | ASPACE_VDSO));
 }
 
-/* The model does not follow a stack's growth, and half of a stack must not be tracked: it may begin anywhere above the mapping below. */
+/* The model does not follow a stack's growth, and half of a stack must not be tracked: it may begin anywhere above
+ * the mapping below. */
 static uint64_t first_address(const struct aspace *as, size_t i)
 {
 	if (!(as->m[i].flags & ASPACE_GROWSDOWN))

@@ -91,8 +91,8 @@ int eng_sigmask(struct eng_task *t, uint64_t *ret) MUST_CHECK;
 int eng_set_sigmask(struct eng_task *t, uint64_t mask) MUST_CHECK;
 /* Takes one signal out of the mask. */
 int eng_unblock(struct eng_task *t, int signo) MUST_CHECK;
-/* Any other request to the stopped task, as the kernel has it (PEEK stores at data). Changed registers are written before; cached ones are
- * forgotten. The kernel's result. */
+/* Any other request to the stopped task, as the kernel has it (PEEK stores at data). Changed registers are written
+ * before; cached ones are forgotten. The kernel's result. */
 int eng_request(struct eng_task *t, unsigned request, uint64_t addr, void *data) MUST_CHECK;
 /* Signal sets of /proc/TID/status (bit signo-1); pending: of the thread and of its process. */
 struct eng_sigsets {
@@ -122,7 +122,8 @@ int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
 int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n) MUST_CHECK;
 /* As many bytes as are there. */
 ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
-/* Whole pages at ascending addresses, one behind the other into buf, faster than eng_read(). ret_ok[i] says whether page i could be read. */
+/* Whole pages at ascending addresses, one behind the other into buf, faster than eng_read(). ret_ok[i] says
+ * whether page i could be read. */
 #define ENG_PAGE 4096u
 void eng_read_pages(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf, bool *ret_ok);
 /* The hash of HASH effects: part of the format (docs/FORMAT.md has the definition), the same for ever. Several GB/s. */
@@ -135,8 +136,8 @@ struct sys_mem eng_sys_mem(struct eng_task *t);
 
 /* --- watchpoints: engine/watch.c --- */
 #define ENG_WATCH_MAX 4
-/* From now on t stops (signal SIGTRAP, si_code TRAP_HWBKPT) behind each instruction that touches one of these n words of 8 bytes. 0 words: none.
- * An error where machine or kernel do not offer it. */
+/* From now on t stops (signal SIGTRAP, si_code TRAP_HWBKPT) behind each instruction that touches one of these n
+ * words of 8 bytes. 0 words: none. An error where machine or kernel do not offer it. */
 int eng_watch(struct eng_task *t, const uint64_t *addr, unsigned n) MUST_CHECK;
 
 /* --- remote system calls --- */

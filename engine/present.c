@@ -1,4 +1,5 @@
-/* Presence of pages: see engine/present.h. Documentation/admin-guide/mm/pagemap.rst; frame numbers are hidden from us, the upper bits are not. */
+/* Presence of pages: see engine/present.h. Documentation/admin-guide/mm/pagemap.rst; frame numbers are hidden from
+ * us, the upper bits are not. */
 #include "engine/present.h"
 
 #include <errno.h>

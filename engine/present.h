@@ -1,4 +1,5 @@
-/* Which pages of a process exist? From /proc/PID/pagemap, which every kernel shows to the tracer without further rights. */
+/* Which pages of a process exist? From /proc/PID/pagemap, which every kernel shows to the tracer without further
+ * rights. */
 #ifndef ENGINE_PRESENT_H
 #define ENGINE_PRESENT_H
 

@@ -1,4 +1,5 @@
-/* Trampolines: code that compares the guest's state with wanted values and goes on with it, leaving flags, stack and registers alone.
+/* Trampolines: code that compares the guest's state with wanted values and goes on with it, leaving flags, stack
+ * and registers alone.
  *
  *	stub:	jmp cond1                     (jrcxz reaches 127 bytes, and what stands between is longer)
  *	entry:	[mov [rdx slot], rdx]         only when a condition needs rdx
@@ -15,8 +16,8 @@
  *	match:	restore as above
  *		int3
  *
- * lea subtracts and jrcxz tests without flags. Slots lie in the data page: a store to a page that code runs in costs a pipeline flush. What the code reads
- * and never writes (return addresses) stands behind it.
+ * lea subtracts and jrcxz tests without flags. Slots lie in the data page: a store to a page that code runs in
+ * costs a pipeline flush. What the code reads and never writes (return addresses) stands behind it.
  */
 #include "engine/code_priv.h"
 
@@ -276,7 +277,8 @@ static void emit_load_target(struct builder *b, const struct code_detail *d, con
 	emit(b, operand, tail);
 }
 
-/* The target is read before the return address is stored: it may be rsp, relative to it, or lie where the address goes. */
+/* The target is read before the return address is stored: it may be rsp, relative to it, or lie where the address
+ * goes. */
 static void emit_call(struct builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
 {
 	uint64_t back = at + d->insn.len;
@@ -387,7 +389,8 @@ static void emit_all(struct builder *b, const struct code_cond *cond, unsigned n
 	emit_literal(b);
 }
 
-int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_cond *cond, unsigned n, struct code_tramp *ret)
+int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_cond *cond, unsigned n,
+		     struct code_tramp *ret)
 {
 	struct builder b = { .t = ret, .plan = plan };
 	int64_t d = (int64_t)(code - (plan->at + CODE_JUMP_LEN));

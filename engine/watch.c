@@ -1,4 +1,5 @@
-/* Hardware watchpoints of traced threads: the debug registers, as ptrace(2) PTRACE_POKEUSER lets them be set (Intel SDM vol. 3, 17.2). */
+/* Hardware watchpoints of traced threads: the debug registers, as ptrace(2) PTRACE_POKEUSER lets them be set
+ * (Intel SDM vol. 3, 17.2). */
 #include "engine/engine.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it (docs/ASYNC.md).
+/* Asynchronous points: a thread that computes is stopped, and the place is logged so that replay finds it
+ * (docs/ASYNC.md).
  *
  * Landing: from wherever the thread was interrupted it is single-stepped to an instruction that replay can put a jump over, a few
  * instructions at most. In the middle of a string instruction that would take long it stays. At the end of a long slice it goes on to a place that is
@@ -29,7 +30,8 @@
 
 #define INTERRUPTED_MAX 65536u
 
-/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is there already: passed over. */
+/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is
+ * there already: passed over. */
 static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 {
 	int r;
@@ -128,8 +130,9 @@ static int advance(struct rec_task *t, const struct code_insn *insn, const struc
 
 /* --- where threads may come back to --- */
 
-/* Handlers can make a thread return to where it was interrupted in ways that no event shows: Go pushes the address and jumps to a function of its own.
- * Replay's jump must not cover such an instruction but its first one, or a thread would come back into the middle of it. */
+/* Handlers can make a thread return to where it was interrupted in ways that no event shows: Go pushes the address
+ * and jumps to a function of its own. Replay's jump must not cover such an instruction but its first one, or a
+ * thread would come back into the middle of it. */
 
 static uint64_t *interrupted_slot(struct rec *rec, uint64_t rip)
 {
@@ -273,7 +276,8 @@ static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
 	uint8_t code[64];
 	bool same = t->inside && r->rip == e->rip && r->rax == e->rax && r->rbx == e->rbx && r->rcx == e->rcx && r->rdx == e->rdx &&
 		    r->rsi == e->rsi && r->rdi == e->rdi && r->rbp == e->rbp && r->rsp == e->rsp;
-	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 && memmem(code, sizeof(code), pause, sizeof(pause));
+	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 &&
+		      memmem(code, sizeof(code), pause, sizeof(pause));
 
 	t->spins = same || pauses ? t->spins + 1 : 0;
 }
@@ -304,7 +308,8 @@ static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_
 	return rec_log(t->rec, &ev);
 }
 
-/* Between an interrupted call and its being made again the kernel's own numbers are in the registers; nothing of the guest runs there. */
+/* Between an interrupted call and its being made again the kernel's own numbers are in the registers; nothing of
+ * the guest runs there. */
 static bool about_to_restart(const struct rec_task *t)
 {
 	return t->restart_pending;

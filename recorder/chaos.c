@@ -1,12 +1,13 @@
-/* Chaos: schedules, slices, wake-ups and results that a kernel may well give but seldom does, to make rare failures happen while recording.
+/* Chaos: schedules, slices, wake-ups and results that a kernel may well give but seldom does, to make rare
+ * failures happen while recording.
  *
- * Everything is drawn from one seed. What comes out still depends on the machine's timing: the recording is the reproduction, not the seed.
- * Each recording draws a mood first, since different faults need different schedules: some need threads that alternate all the time, others
- * one that starves for long.
+ * Everything is drawn from one seed. What comes out still depends on the machine's timing: the recording is the
+ * reproduction, not the seed. Each recording draws a mood first, since different faults need different schedules:
+ * some need threads that alternate all the time, others one that starves for long.
  *
- * Most races are between a few instructions that touch the same word. Such words are found by looking at what the code ahead of each thread
- * works with, and which variables the program's own code names; hardware watchpoints then stop a thread just behind its access, and somebody
- * else gets the CPU there. */
+ * Most races are between a few instructions that touch the same word. Such words are found by looking at what the
+ * code ahead of each thread works with, and which variables the program's own code names; hardware watchpoints
+ * then stop a thread just behind its access, and somebody else gets the CPU there. */
 #define LOG_AREA "recorder.chaos"
 #include "recorder/rec_priv.h"
 
@@ -439,8 +440,8 @@ static enum stream stream_of(struct rec_task *t, int fd)
 	return getsockopt(ours, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM ? STREAM_SOCKET : STREAM_NONE;
 }
 
-/* A stream may be cut anywhere. What is written to a pipe in one piece of up to PIPE_BUF bytes stays in one piece, as Linux handles it; programs rely on
- * that. */
+/* A stream may be cut anywhere. What is written to a pipe in one piece of up to PIPE_BUF bytes stays in one piece,
+ * as Linux handles it; programs rely on that. */
 static uint64_t shorter(struct rec_chaos *c, enum stream s, uint64_t n)
 {
 	switch (s) {

@@ -1,5 +1,6 @@
-/* Hot pages: those that changed from point to point. Where writes cannot be tracked, or are too many, not all memory can be hashed at each point; what
- * a loop works with is among the pages that changed at the points before, since it changes in each pass.
+/* Hot pages: those that changed from point to point. Where writes cannot be tracked, or are too many, not all
+ * memory can be hashed at each point; what a loop works with is among the pages that changed at the points before,
+ * since it changes in each pass.
  *
  * A table that forgets: a page has one slot, and shares it with others. The hotter one stays. */
 #include "recorder/rec_priv.h"

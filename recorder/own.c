@@ -1,10 +1,11 @@
 /* A process's own memory: what nobody outside of the recording can change, and so may tell one state from another.
  *
- * All of it that exists is all that can differ between two passes of a run of computation (no call, no other thread in between): a page that does
- * not exist at the end of the run was not written in it, since only calls take pages away. It still holds zeros, or what its file holds. The same is
- * true of pages of files in private mappings: writing would have made a copy. It is not of shared mappings, whose pages the kernel may take out of
- * the page table at any time, written or not: all of theirs have to be there. Lazily freed memory (MADV_FREE) is the recorder's affair: it
- * makes that certain (MADV_DONTNEED). */
+ * All of it that exists is all that can differ between two passes of a run of computation (no call, no other
+ * thread in between): a page that does not exist at the end of the run was not written in it, since only calls
+ * take pages away. It still holds zeros, or what its file holds. The same is true of pages of files in private
+ * mappings: writing would have made a copy. It is not of shared mappings, whose pages the kernel may take out of
+ * the page table at any time, written or not: all of theirs have to be there. Lazily freed memory (MADV_FREE) is
+ * the recorder's affair: it makes that certain (MADV_DONTNEED). */
 #include "recorder/rec_priv.h"
 #include "recorder/points_priv.h"
 

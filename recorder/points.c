@@ -1,29 +1,34 @@
 /* The state at asynchronous points: what replay compares to find the place again (docs/ASYNC.md).
  *
- * Replay passes the instruction many times before the right pass. It needs words that are different then, to make a condition of them, and
- * hashes of what was written, to be sure. So a point logs the words around the stack pointer and those that the code ahead works with, the words
- * that have changed since the previous point of the address space (copies of its pages are kept here), and hashes of all pages it looked at.
+ * Replay passes the instruction many times before the right pass. It needs words that are different then, to make
+ * a condition of them, and hashes of what was written, to be sure. So a point logs the words around the stack
+ * pointer and those that the code ahead works with, the words that have changed since the previous point of the
+ * address space (copies of its pages are kept here), and hashes of all pages it looked at.
  *
- * Pages are those that the process writes for itself: not ours, not the kernel's, none that somebody outside of the recording may change.
- * Words are 8 bytes, aligned.
+ * Pages are those that the process writes for itself: not ours, not the kernel's, none that somebody outside of
+ * the recording may change. Words are 8 bytes, aligned.
  *
- * Proof. The first point of an address space hashes all of its own memory that exists: nothing else can differ (own.c). A process that
- * comes here computes, so its writes are tracked from then on (engine/dirty.h), and each point takes the pages written since the last take. Let R be where the present run of t began, after its previous event. Replay runs t from there to this
- * point in one go, and whatever t writes meanwhile changes the state that is to be recognised. The pages hashed are all of those when the last
- * take lies before R. It does: takes (and the start of tracking) happen at points only, a point is an event of the thread that ran and ends its
- * run, and between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses nothing: t wrote
- * none of them since R without their being found again. What others wrote since the last take is hashed in addition; replay has it, because
- * their events stand before this one. So EVENT_POINT_PROVED means: equal registers, equal vector state and equal hashes are the same state.
- * Where only t runs in its address space, the scheduler may interrupt it without an event; then no other point takes its pages either.
+ * Proof. The first point of an address space hashes all of its own memory that exists: nothing else can differ
+ * (own.c). A process that comes here computes, so its writes are tracked from then on (engine/dirty.h), and each
+ * point takes the pages written since the last take. Let R be where the present run of t began, after its previous
+ * event. Replay runs t from there to this point in one go, and whatever t writes meanwhile changes the state that
+ * is to be recognised. The pages hashed are all of those when the last take lies before R. It does: takes (and the
+ * start of tracking) happen at points only, a point is an event of the thread that ran and ends its run, and
+ * between R and now nobody ran but t. That other threads' points took pages between t's previous event and R loses
+ * nothing: t wrote none of them since R without their being found again. What others wrote since the last take is
+ * hashed in addition; replay has it, because their events stand before this one. So EVENT_POINT_PROVED means:
+ * equal registers, equal vector state and equal hashes are the same state. Where only t runs in its address space,
+ * the scheduler may interrupt it without an event; then no other point takes its pages either.
  *
- * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again when that is affordable, and is
- * proved by it. Else it hashes what is near, what changed at the points before (heat.c), and in turn some of the rest, to find out what changes. That
- * is no proof: a state is taken for another one when they differ in nothing but pages that never were hashed when they changed. A loop works with
- * the same pages again and again, so its pages are hot soon; a counter of an outer loop on a page of its own may be missed.
+ * A point that tracking does not prove (it rests, or is refused, or too much was written) hashes all memory again
+ * when that is affordable, and is proved by it. Else it hashes what is near, what changed at the points before
+ * (heat.c), and in turn some of the rest, to find out what changes. That is no proof: a state is taken for another
+ * one when they differ in nothing but pages that never were hashed when they changed. A loop works with the same
+ * pages again and again, so its pages are hot soon; a counter of an outer loop on a page of its own may be missed.
  *
- * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may come), and it differs. The dynamic
- * linker and signal frames leave XSAVE areas there, in which the processor notes what it takes for unused, and that depends on when the kernel
- * switched between threads. */
+ * Dead stack, below the red zone of a thread, is left out of all this: no program can rely on it (a signal may
+ * come), and it differs. The dynamic linker and signal frames leave XSAVE areas there, in which the processor
+ * notes what it takes for unused, and that depends on when the kernel switched between threads. */
 #define LOG_AREA "recorder.points"
 #include "recorder/rec_priv.h"
 #include "recorder/points_priv.h"
@@ -59,16 +64,16 @@
 #define PAGE_WORDS_MAX 64u
 #define POINT_WORDS_MAX 1024u
 #define FRESH_PAGES_MAX 16u
-/* Tracking costs more than 1 us for the first write to a page, and a look at each page that there is: beyond so many written pages, or so much
- * time for the look, it rests for some points. */
+/* Tracking costs more than 1 us for the first write to a page, and a look at each page that there is: beyond so
+ * many written pages, or so much time for the look, it rests for some points. */
 #define TRACKED_MAX 1000u
 #define TAKE_NS_MAX 500000u
 #define REST_POINTS 50u
 #define REST_POINTS_MAX 3200u
 /* So many points with tracking, and a rest is short again. */
 #define STEADY_POINTS 20u
-/* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first point, and at so many points when
- * tracking begins to rest (what has changed between them is hot): */
+/* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first
+ * point, and at so many points when tracking begins to rest (what has changed between them is hot): */
 #define FULL_POINTS 2u
 #define FIRST_PAGES 8192u
 #define FIRST_LOOKS (1u << 20)
@@ -272,7 +277,8 @@ static void look_registers(struct points *p, struct rec_task *t, const struct us
 			look_near(p, as, regs.gpr[i]);
 }
 
-/* Interpreters keep their variables behind two pointers. Where it is not known what was written, these words are all that replay can learn from. */
+/* Interpreters keep their variables behind two pointers. Where it is not known what was written, these words are
+ * all that replay can learn from. */
 static void chase_registers(struct points *p, struct rec_task *t, const struct user_regs_struct *r)
 {
 	const uint64_t from[] = { r->rsp, r->rbp, r->rbx, r->rsi, r->rdi, r->rdx, r->rcx, r->rax,
@@ -419,8 +425,8 @@ static bool written_are_read(const struct points *p)
 
 /* --- dead stack --- */
 
-/* Only of stacks that are nothing else: the first thread's, and those that have the thread's own data at their upper end, as the C libraries make
- * them. Others, of coroutines say, may lie in the middle of anything. */
+/* Only of stacks that are nothing else: the first thread's, and those that have the thread's own data at their
+ * upper end, as the C libraries make them. Others, of coroutines say, may lie in the middle of anything. */
 static void note_dead(struct points *p, const struct aspace *as, const struct user_regs_struct *r)
 {
 	const struct mapping *m = r->rsp > RED_ZONE && r->rsp < USER_END ? own_mapping(as, r->rsp - RED_ZONE) : NULL;
@@ -486,7 +492,8 @@ static uint64_t word(const uint8_t *page, unsigned w)
 	return v;
 }
 
-/* Of many changed words a part is taken, spread over the page: a loop that fills it has left some of them behind in each pass. */
+/* Of many changed words a part is taken, spread over the page: a loop that fills it has left some of them behind
+ * in each pass. */
 static unsigned changed_words(struct look *l, const uint8_t *now, const uint8_t *before, unsigned max)
 {
 	uint16_t changed[WORDS];
@@ -637,7 +644,8 @@ static bool is_looked_at(const struct points *p, uint64_t addr)
 	return i < p->n && p->look[i].addr == addr && p->ok[i];
 }
 
-/* How many of the pages from addr on can be hashed together, and where that starts in the first; PAGE: it is dead stack, or hashed already. */
+/* How many of the pages from addr on can be hashed together, and where that starts in the first; PAGE: it is dead
+ * stack, or hashed already. */
 static uint32_t joint_pages(const struct points *p, uint64_t addr, uint32_t pages, uint64_t *ret_from)
 {
 	uint32_t n = 1;
@@ -714,8 +722,8 @@ static void keep_short_runs(struct own *own, uint32_t pages)
 	own->n_runs = n;
 }
 
-/* Which runs? 1: all that there is. 0: as much as is affordable: what changed at earlier points (it is looked at anyway) and, in turn, some of the
- * rest, to find out what else changes. */
+/* Which runs? 1: all that there is. 0: as much as is affordable: what changed at earlier points (it is looked at
+ * anyway) and, in turn, some of the rest, to find out what else changes. */
 static int choose_runs(struct points *p, struct rec_task *t)
 {
 	bool first = p->full > 0;

@@ -28,7 +28,8 @@ struct own {
 	bool foreign;  /* pages were passed that the process may have written and that a point may not look at */
 	uint64_t next; /* where it stopped for a limit, 0 = came to the end */
 };
-/* Finds the own pages that exist from address `from` on: not more than max_pages, and looks at not more than max_looks places for them. */
+/* Finds the own pages that exist from address `from` on: not more than max_pages, and looks at not more than
+ * max_looks places for them. */
 int own_pages(struct eng_task *t, uint64_t from, uint32_t max_pages, uint64_t max_looks, struct own *ret) MUST_CHECK;
 
 /* --- heat.c: pages that change from point to point --- */

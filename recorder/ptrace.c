@@ -1,5 +1,6 @@
-/* ptrace() requests of guests. Each is answered here; the kernel is asked for what only it has (floating point state, signal masks), as hermit's
- * own tracer of the task. What a request changes in the tracee is an effect of the tracer's call. */
+/* ptrace() requests of guests. Each is answered here; the kernel is asked for what only it has (floating point
+ * state, signal masks), as hermit's own tracer of the task. What a request changes in the tracee is an effect of
+ * the tracer's call. */
 #define LOG_AREA "recorder.ptrace"
 #include "recorder/trace_priv.h"
 

@@ -1,8 +1,10 @@
-/* Stops that a guest sees of the guests that it traces: where they come from, and how a held task goes on. See trace_priv.h.
+/* Stops that a guest sees of the guests that it traces: where they come from, and how a held task goes on. See
+ * trace_priv.h.
  *
- * Whoever is held stands at a boundary: behind its last event, nothing run since. Replay therefore finds it where its tracer changes it. One that
- * was stopped while it computed gets an asynchronous point there. Where none can be, in the middle of a string instruction, a group-stopped one is
- * held all the same (loose): it can be looked at, which is nothing but a result of the tracer's calls, and may not be changed. */
+ * Whoever is held stands at a boundary: behind its last event, nothing run since. Replay therefore finds it where
+ * its tracer changes it. One that was stopped while it computed gets an asynchronous point there. Where none can
+ * be, in the middle of a string instruction, a group-stopped one is held all the same (loose): it can be looked
+ * at, which is nothing but a result of the tracer's calls, and may not be changed. */
 #define LOG_AREA "recorder.ptrace"
 #include "recorder/trace_priv.h"
 

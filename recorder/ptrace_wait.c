@@ -1,7 +1,8 @@
 /* Waits of guests that trace guests: the kernel knows nothing of their tracees' stops.
  *
- * A wait that finds one here is answered. Any other is made: for real children the kernel knows best. It is interrupted when a stop comes up, and
- * answered at its exit stop. A wait for tracees that are no children would end with ECHILD at once: then the thread sleeps in pause() instead. */
+ * A wait that finds one here is answered. Any other is made: for real children the kernel knows best. It is
+ * interrupted when a stop comes up, and answered at its exit stop. A wait for tracees that are no children would
+ * end with ECHILD at once: then the thread sleeps in pause() instead. */
 #define LOG_AREA "recorder.ptrace"
 #include "recorder/trace_priv.h"
 
@@ -166,7 +167,8 @@ static void child_info(const struct found *f, siginfo_t *si)
 	}
 }
 
-/* Fields 14 and 15 of /proc/PID/stat: ticks in user and kernel mode. The rest of what the kernel would tell is left zero. */
+/* Fields 14 and 15 of /proc/PID/stat: ticks in user and kernel mode. The rest of what the kernel would tell is
+ * left zero. */
 static void times_used(pid_t tid, struct rusage *ret)
 {
 	enum { STATE_FIELD = 3, UTIME_FIELD = 14 };
@@ -185,7 +187,8 @@ static void times_used(pid_t tid, struct rusage *ret)
 	ret->ru_stime = (struct timeval){ (time_t)(kernel / ticks), (suseconds_t)(kernel % ticks * 1000000 / ticks) };
 }
 
-/* The outputs, as the kernel writes them. Which bytes those are the table knows, where the call ends as calls do (log = false). */
+/* The outputs, as the kernel writes them. Which bytes those are the table knows, where the call ends as calls do
+ * (log = false). */
 static int put(struct rec_task *t, uint64_t addr, const void *p, size_t n, bool log)
 {
 	int rc = addr ? eng_write(&t->t, addr, p, n) : 0;

@@ -122,7 +122,7 @@ struct rec_task {
 	} rare;
 	unsigned spins; /* points in a row at which it seemed to wait for somebody else in a loop */
 	bool want_point; /* that stop shall become an asynchronous point */
-	bool inside; /* its last event's place lies inside of computation: the registers there do not tell whether it has run since */
+	bool inside; /* its last event's place lies inside of computation: registers do not tell whether it has run since */
 	uint64_t due; /* signals (bit signo-1) that were pending there: they come before the next instruction */
 
 	/* the call it is in */
@@ -265,12 +265,13 @@ uint64_t rec_slice_used(const struct rec_task *t);
 /* --- async.c --- */
 /* A handler was entered there, and may have kept the address to come back to it. */
 void rec_async_interrupted(struct rec *rec, uint64_t rip);
-/* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the signals that waited are delivered.
- * Sets t's state: ready, or with a stop to be handled. */
+/* Makes the place where t was interrupted an event, if it is in user mode and no other event comes first; then the
+ * signals that waited are delivered. Sets t's state: ready, or with a stop to be handled. */
 int rec_async_point(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 /* Right here: 1. 0: at this instruction there can be none. */
 int rec_async_here(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
-/* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes where it is then an event. */
+/* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes
+ * where it is then an event. */
 int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
 
 /* --- watchdog.c --- */
@@ -288,7 +289,8 @@ void rec_chaos_slice_ended(struct rec_task *t);
 void rec_chaos_priority(struct rec_task *t); /* draws one */
 /* Instructions to go on before landing, so that all of them come to be landing places. */
 unsigned rec_chaos_nudge(struct rec *rec);
-/* t is about to run behind its last event: watches words. Or it runs a few instructions only: 1, and its state tells (rec_async_steps()). */
+/* t is about to run behind its last event: watches words. Or it runs a few instructions only: 1, and its state
+ * tells (rec_async_steps()). */
 int rec_chaos_before_run(struct rec_task *t) MUST_CHECK;
 void rec_chaos_after_event(struct rec *rec);
 /* It touched a watched word. */
@@ -336,7 +338,8 @@ int rec_forced_repair(struct rec_task *t) MUST_CHECK;
 
 /* --- signals.c --- */
 int rec_signal_stop(struct rec_task *t) MUST_CHECK;
-/* The signal that the kernel is about to deliver takes its course. place: EVENT_F_AT_CALL or EVENT_F_AFTER, 0 = not known. */
+/* The signal that the kernel is about to deliver takes its course. place: EVENT_F_AT_CALL or EVENT_F_AFTER, 0 =
+ * not known. */
 int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place) MUST_CHECK;
 /* It waits for the next boundary. */
 int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
@@ -349,13 +352,15 @@ bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, 
 int rec_signal_before_call(struct rec_task *t) MUST_CHECK;
 /* The same, but the call starts, and the signal interrupts it if it sleeps. */
 int rec_signal_into_call(struct rec_task *t) MUST_CHECK;
-/* Behind an event: delivers one waiting signal there, or sends it through the kernel, so that it comes before the next instruction. */
+/* Behind an event: delivers one waiting signal there, or sends it through the kernel, so that it comes before the
+ * next instruction. */
 int rec_signal_after_event(struct rec_task *t) MUST_CHECK;
 /* 1: the call that ended with EINTR did so only because we trace: what is pending are signals that the guest ignores. */
 int rec_interrupted_by_nothing(struct rec_task *t) MUST_CHECK;
 /* At a SECCOMP stop: the call does not happen, this signal comes instead. */
 int rec_signal_for_call(struct rec_task *t, const siginfo_t *si) MUST_CHECK;
-/* rt_sigreturn has brought back registers: a signal that was held back until then comes before the next instruction, AFTER the event. */
+/* rt_sigreturn has brought back registers: a signal that was held back until then comes before the next
+ * instruction, AFTER the event. */
 int rec_signal_returned(struct rec_task *t) MUST_CHECK;
 /* The restart of an interrupted call, seen at its next entry. */
 int rec_restart_seen(struct rec_task *t) MUST_CHECK;
@@ -412,9 +417,10 @@ void rec_snapshot_free(struct rec_task *t);
 void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping *m, uint64_t object, const char *path, uint64_t off, uint64_t len);
 
 /* --- points.c --- */
-/* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills ev->args[EVENT_POINT_PROVED].
- * The event is then t's next one, logged before anybody runs: what the next point of the address space compares with is this one.
- * Bytes that the recorder has put into the guest's code must be gone. May run calls in t, its registers stay. */
+/* Adds the state of t (stopped in user mode outside of any call) to the event being built and fills
+ * ev->args[EVENT_POINT_PROVED]. The event is then t's next one, logged before anybody runs: what the next point of
+ * the address space compares with is this one. Bytes that the recorder has put into the guest's code must be gone.
+ * May run calls in t, its registers stay. */
 int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
 /* mremap() is about to look at that range as one mapping. */
 void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len);

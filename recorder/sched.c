@@ -1,11 +1,13 @@
-/* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it gives way.
+/* Who runs next. One task runs at a time: it keeps running until it blocks, its slice ends at an event, or it
+ * gives way.
  *
- * Nobody else gets the CPU between a task's run in user mode and the event that ends that run (t->ran): replay runs it right before that event.
- * A task that computes for longer than a slice is interrupted, and the place where it stands becomes such an event (recorder/async.c). A process
- * whose memory is all its own is interrupted without one: nobody could see the difference.
+ * Nobody else gets the CPU between a task's run in user mode and the event that ends that run (t->ran): replay
+ * runs it right before that event. A task that computes for longer than a slice is interrupted, and the place
+ * where it stands becomes such an event (recorder/async.c). A process whose memory is all its own is interrupted
+ * without one: nobody could see the difference.
  *
- * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has stopped: guests must not be
- * touched while one of them runs. */
+ * A stop of another task that arrives meanwhile is only noted (REC_STOPPED) and handled when the running one has
+ * stopped: guests must not be touched while one of them runs. */
 #define LOG_AREA "recorder.sched"
 #include "recorder/rec_priv.h"
 

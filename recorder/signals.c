@@ -1,12 +1,12 @@
 /* Signals.
  *
- * A signal that an instruction causes (SIGSEGV, ...) is delivered at once: replay meets it at the same instruction. Any other that has a
- * handler is delivered at a boundary, a place that replay can find:
+ * A signal that an instruction causes (SIGSEGV, ...) is delivered at once: replay meets it at the same
+ * instruction. Any other that has a handler is delivered at a boundary, a place that replay can find:
  *     AFTER    right after the thread's previous event, nothing run since
  *     AT_CALL  at the entry of its next system call, which is put off
- * One that arrives in the middle of computation waits in t->stash until the place, or one a few instructions on, has been made an event
- * (recorder/async.c); then it comes AFTER that. So do those that end the process, so that replay ends where it was, and those that stop it.
- * Ignored signals pass at once: nobody can see where. */
+ * One that arrives in the middle of computation waits in t->stash until the place, or one a few instructions on,
+ * has been made an event (recorder/async.c); then it comes AFTER that. So do those that end the process, so that
+ * replay ends where it was, and those that stop it. Ignored signals pass at once: nobody can see where. */
 #define LOG_AREA "recorder.signals"
 #include "recorder/rec_priv.h"
 
@@ -196,7 +196,8 @@ bool rec_same_place(const struct rec_task *t, const struct user_regs_struct *r, 
 	       r->r9 == e->r9 && r->r10 == e->r10;
 }
 
-/* It arrived inside of computation: it waits for the place that is made an event now, or for the event that comes first. */
+/* It arrived inside of computation: it waits for the place that is made an event now, or for the event that comes
+ * first. */
 int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 {
 	bool queued = si->si_signo >= SIGRTMIN_KERNEL;
@@ -230,7 +231,8 @@ static int log_fatal(struct rec_task *t, const siginfo_t *si, uint32_t flags)
 	return rec_log(t->rec, &ev);
 }
 
-/* Signals of one number that queue come in their order: one that waits already goes first, and this one waits in its stead. */
+/* Signals of one number that queue come in their order: one that waits already goes first, and this one waits in
+ * its stead. */
 static int oldest_first(struct rec_task *t, siginfo_t *si)
 {
 	siginfo_t came = *si;
@@ -322,7 +324,8 @@ int rec_signal_deliver(struct rec_task *t, const siginfo_t *si, uint32_t place)
 	return deliver_async(t, si, sets.caught, place);
 }
 
-/* A signal that we have sent again has come, or another one with its number: then that one keeps our place in the kernel's queue, and comes later. */
+/* A signal that we have sent again has come, or another one with its number: then that one keeps our place in the
+ * kernel's queue, and comes later. */
 static int take_redelivered(struct rec_task *t, siginfo_t *si, uint32_t *ret_place)
 {
 	bool queued = si->si_signo >= SIGRTMIN_KERNEL && !(si->si_code == SI_TKILL && si->si_pid == getpid());

@@ -1,8 +1,9 @@
 /* ptrace between guests, as the recorder makes it happen: the kernel allows one tracer, and that is hermit.
  *
- * A guest that is traced by a guest has a struct rec_trace. Whenever it reaches something that its tracer would see, it is held: state REC_HELD,
- * standing at a place that the log tells (a boundary, see signals.c), while the tracer's waits and requests are answered here. What the tracer
- * changes in it are effects of the tracer's own call. Replay knows nothing of ptrace.
+ * A guest that is traced by a guest has a struct rec_trace. Whenever it reaches something that its tracer would
+ * see, it is held: state REC_HELD, standing at a place that the log tells (a boundary, see signals.c), while the
+ * tracer's waits and requests are answered here. What the tracer changes in it are effects of the tracer's own
+ * call. Replay knows nothing of ptrace.
  *
  *     runs --stop--> held, unseen --wait--> held, seen --request--> resuming --scheduled: rec_trace_before()--> runs
  *
@@ -54,7 +55,8 @@ struct rec_trace {
 	bool filter_seen;     /* and what a seccomp filter said of it */
 	bool exit_seen;       /* its exit event was shown */
 	bool attach_stop, exec_trap, born; /* a SIGSTOP, SIGTRAP, first stop that only the tracer causes */
-	bool interrupt, late; /* PTRACE_INTERRUPT: a TRAP stop is to come; it came in the middle of a run: to be shown behind the next call */
+	bool interrupt;       /* PTRACE_INTERRUPT: a TRAP stop is to come */
+	bool late;            /* it came in the middle of a run: to be shown behind the next call */
 	bool vfork, vfork_done; /* in a vfork that was shown; whose end is to be shown */
 	bool then_exit;       /* held at an event whose call has ended */
 	uint64_t watch_status; /* debug register 6 of a watchpoint that was met */

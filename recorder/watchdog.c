@@ -1,4 +1,5 @@
-/* The watchdog: tells what every thread does when nothing has happened for long. Threads that are preempted while they compute make no progress. */
+/* The watchdog: tells what every thread does when nothing has happened for long. Threads that are preempted while
+ * they compute make no progress. */
 #define LOG_AREA "recorder.watchdog"
 #include "recorder/rec_priv.h"
 

@@ -1,10 +1,13 @@
-/* Finds asynchronous points: runs a thread to the place inside of computation where the recorded one was stopped (docs/ASYNC.md).
+/* Finds asynchronous points: runs a thread to the place inside of computation where the recorded one was stopped
+ * (docs/ASYNC.md).
  *
- * The place is known by its address and by the state there. A jump is put over the instruction at the address for the time of the search; it
- * leads to a trampoline that compares, in the guest, what earlier passes have taught to compare. Only when all of that is equal the
- * thread stops, and everything recorded is compared. A pass that was not it teaches one more condition.
+ * The place is known by its address and by the state there. A jump is put over the instruction at the address for
+ * the time of the search; it leads to a trampoline that compares, in the guest, what earlier passes have taught to
+ * compare. Only when all of that is equal the thread stops, and everything recorded is compared. A pass that was
+ * not it teaches one more condition.
  *
- * No other thread runs meanwhile, and no system call is made: mappings stay as they are, and nobody else sees the jump. */
+ * No other thread runs meanwhile, and no system call is made: mappings stay as they are, and nobody else sees the
+ * jump. */
 #define LOG_AREA "replayer.async"
 #include "replayer/site_priv.h"
 
@@ -168,8 +171,9 @@ static int find(struct search *q, struct errinfo *ei)
 	set_alarm(budget_ns(q));
 	rc = search(q, ei);
 	set_alarm(0);
-	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")", q->ev->number,
-		  q->site.at, q->stops, q->n, (os_mono_ns() - began) / 1000, q->ev->args[EVENT_POINT_CPU] / 1000);
+	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")",
+		  q->ev->number, q->site.at, q->stops, q->n, (os_mono_ns() - began) / 1000,
+		  q->ev->args[EVENT_POINT_CPU] / 1000);
 	closed = rep_site_close(&q->site);
 	return rc < 0 ? rc : closed;
 }

@@ -1,7 +1,8 @@
-/* Is this the place? Compares a thread with the recorded state of an asynchronous point, and finds out what would have told a wrong pass earlier.
+/* Is this the place? Compares a thread with the recorded state of an asynchronous point, and finds out what would
+ * have told a wrong pass earlier.
  *
- * In the order of cost: registers, words of memory, vector registers, hashes. A lesson is a value that this pass had wrong; one that changed
- * since the pass before is likely to tell most of the passes to come. */
+ * In the order of cost: registers, words of memory, vector registers, hashes. A lesson is a value that this pass
+ * had wrong; one that changed since the pass before is likely to tell most of the passes to come. */
 #define LOG_AREA "replayer.match"
 #include "replayer/rep_priv.h"
 
@@ -84,7 +85,8 @@ static size_t xstate_end(struct rep_session *s, uint64_t xcr0)
 	return end;
 }
 
-/* Zeros at its end were not logged. They count as far as the recording CPU had registers there: this one may have others. */
+/* Zeros at its end were not logged. They count as far as the recording CPU had registers there: this one may have
+ * others. */
 static int load_xstate(struct rep_session *s, struct rep_point *p, const struct effect *e, struct errinfo *ei)
 {
 	uint64_t xcr0;
@@ -298,8 +300,8 @@ static bool vector_element(const struct rep_point *p, size_t at, struct code_con
 	return false;
 }
 
-/* Where the last x87 instruction and its operand were (copies of instructions run elsewhere), what the kernel keeps there, and which parts are
- * in their initial state: none of it is program state. */
+/* Where the last x87 instruction and its operand were (copies of instructions run elsewhere), what the kernel
+ * keeps there, and which parts are in their initial state: none of it is program state. */
 static bool xstate_compared(size_t at)
 {
 	return !(at >= 6 && at < 24) && !(at >= 464 && at < 576);
@@ -404,7 +406,8 @@ static int compare(struct rep_point *p, struct rep_task *t, const struct user_re
 	return rc > 0 ? hashes_equal(p, t) : rc;
 }
 
-int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n, struct code_cond *ret_lesson)
+int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n,
+		      struct code_cond *ret_lesson)
 {
 	struct code_cond none;
 	struct lesson l = { .known = known, .n = n, .ret = ret_lesson };

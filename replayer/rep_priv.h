@@ -103,7 +103,8 @@ int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *
 /* Runs t in user mode to the entry of the call that ev names. */
 int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 
-/* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on) only when `alarmed` is given: when a signal of ours came. */
+/* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on) only when `alarmed`
+ * is given: when a signal of ours came. */
 int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed) MUST_CHECK;
 /* One instruction. */
 int rep_step(struct rep_task *t, struct eng_stop *ret) MUST_CHECK;
@@ -142,17 +143,24 @@ struct rep_point {
 	size_t hidden_len;
 	const uint8_t *hidden;
 	/* the pass that came closest: what differed there */
-	enum rep_differs { REP_DIFFERS_ALL, REP_DIFFERS_REGS, REP_DIFFERS_WORDS, REP_DIFFERS_VECTORS, REP_DIFFERS_MEMORY } closest;
+	enum rep_differs {
+		REP_DIFFERS_ALL,
+		REP_DIFFERS_REGS,
+		REP_DIFFERS_WORDS,
+		REP_DIFFERS_VECTORS,
+		REP_DIFFERS_MEMORY,
+	} closest;
 	uint64_t closest_at; /* address, or place in the XSAVE area */
 	uint32_t zmm_hi256, hi16_zmm; /* offsets in the XSAVE area, 0 = none */
 };
 
 int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_point *ret, struct errinfo *ei) MUST_CHECK;
 void rep_point_done(struct rep_point *p);
-/* Compares the state of t, which stands at the point's address, with the wanted one: 1 equal, 0 not. Then *ret_lesson is a condition that
- * would have told it, not among the n known ones; ret_lesson->kind is CODE_COND_MAX_ when there is none (or in the first pass).
- * ret_lesson NULL: only compares, learns nothing. */
-int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n, struct code_cond *ret_lesson) MUST_CHECK;
+/* Compares the state of t, which stands at the point's address, with the wanted one: 1 equal, 0 not. Then
+ * *ret_lesson is a condition that would have told it, not among the n known ones; ret_lesson->kind is
+ * CODE_COND_MAX_ when there is none (or in the first pass). ret_lesson NULL: only compares, learns nothing. */
+int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n,
+		      struct code_cond *ret_lesson) MUST_CHECK;
 
 /* Are these registers those of the point? */
 bool rep_point_registers(const struct rep_point *p, const struct user_regs_struct *r);

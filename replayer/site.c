@@ -1,7 +1,8 @@
 /* Sites: see site_priv.h.
  *
- * Code that the guest itself may write (a JIT) must not change under our jump, and must not be overwritten by it: its pages are write-protected while a
- * site stands there. A write faults; then the code is put back, the write is made, and the site planted again if there is code for it. */
+ * Code that the guest itself may write (a JIT) must not change under our jump, and must not be overwritten by it:
+ * its pages are write-protected while a site stands there. A write faults; then the code is put back, the write is
+ * made, and the site planted again if there is code for it. */
 #define LOG_AREA "replayer.site"
 #include "replayer/site_priv.h"
 
@@ -65,7 +66,8 @@ static uint64_t nearest_place(const struct rep_site *site, uint64_t beyond)
 /* 1: done. 0: there is no room. */
 static int map_room(struct rep_site *site)
 {
-	uint64_t args[6] = { 0, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, UINT64_MAX, 0 };
+	const int prot = PROT_READ | PROT_WRITE | PROT_EXEC, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	uint64_t args[6] = { 0, ROOM, (uint64_t)prot, (uint64_t)flags, UINT64_MAX, 0 };
 	int64_t result;
 
 	while ((args[0] = nearest_place(site, args[0] ? distance(args[0], site->at) : 0)) != 0) {
@@ -156,7 +158,8 @@ size_t rep_site_len(const struct rep_site *site)
 	return site->planted ? jump_len(site) : 0;
 }
 
-/* Code of a shared mapping is reached through the object: the kernel lets nobody write there through a mapping that is read-only. */
+/* Code of a shared mapping is reached through the object: the kernel lets nobody write there through a mapping
+ * that is read-only. */
 static int write_code(struct rep_site *site, const void *p, size_t n)
 {
 	const struct mapping *m = aspace_find(&site->t->t.mm->as, site->at);
@@ -170,7 +173,8 @@ static int write_code(struct rep_site *site, const void *p, size_t n)
 	return pwrite(fd, p, n, (off_t)(site->at - m->start + m->offset)) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* How to stand there, from the best way to the worst: a jump, a breakpoint and a copy of the instruction, a breakpoint that gives way. */
+/* How to stand there, from the best way to the worst: a jump, a breakpoint and a copy of the instruction, a
+ * breakpoint that gives way. */
 static bool make_plan(struct rep_site *site)
 {
 	struct sys_mem mem = eng_sys_mem(&site->t->t);
@@ -318,7 +322,8 @@ static bool hits_guard(struct rep_site *site, const struct eng_stop *st)
 	return false;
 }
 
-/* Makes the write that hit a guard: 2, or 1 when that has brought the thread to the site. Anything else that comes out of it is *st: 0. */
+/* Makes the write that hit a guard: 2, or 1 when that has brought the thread to the site. Anything else that comes
+ * out of it is *st: 0. */
 static int let_write(struct rep_site *site, struct eng_stop *st)
 {
 	struct user_regs_struct *regs;

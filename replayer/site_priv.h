@@ -1,5 +1,5 @@
-/* A site: a place in a guest's code whose passes are seen while one thread is searched for an asynchronous point. A jump to a trampoline stands there, or a
- * breakpoint; when the search is over, nothing is left of it. */
+/* A site: a place in a guest's code whose passes are seen while one thread is searched for an asynchronous point.
+ * A jump to a trampoline stands there, or a breakpoint; when the search is over, nothing is left of it. */
 #ifndef REPLAYER_SITE_PRIV_H
 #define REPLAYER_SITE_PRIV_H
 
@@ -29,13 +29,15 @@ struct rep_site {
 
 /* Prepares a site at that address for t. 1; 0: there is no code that could be watched. */
 int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task *t, uint64_t at, bool jump) MUST_CHECK;
-/* Makes passes for which all conditions hold stop the thread (with a breakpoint: all passes), and lets t, where it stands, go on. */
+/* Makes passes for which all conditions hold stop the thread (with a breakpoint: all passes), and lets t, where it
+ * stands, go on. */
 int rep_site_plant(struct rep_site *site, const struct code_cond *cond, unsigned n) MUST_CHECK;
 /* So many bytes of the guest's code are not its own now; plan.bytes has them. */
 size_t rep_site_len(const struct rep_site *site);
 /* t goes on behind the site's instruction after a pass. A step may end in something else than its trap: ERR_GUEST. */
 int rep_site_go_on(struct rep_site *site) MUST_CHECK;
-/* Was that stop a pass? Then t's rip is the site's address again (1). Or a write of the guest to the watched code? It is done then, and t may go on (2). */
+/* Was that stop a pass? Then t's rip is the site's address again (1). Or a write of the guest to the watched code?
+ * It is done then, and t may go on (2). */
 int rep_site_stop(struct rep_site *site, struct eng_stop *st) MUST_CHECK;
 /* The guest's code and memory are as they were. t's rip, if it was within our code, is one of its own again. */
 int rep_site_close(struct rep_site *site) MUST_CHECK;

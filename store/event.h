@@ -23,8 +23,8 @@ enum event_kind {
 	EVENT_SYSCALL_ENTER = 3, /* entry of a call during which other threads ran */
 	EVENT_SYSCALL_EXIT = 4,  /* result of that call */
 	EVENT_SIGNAL = 5,        /* a signal reached the thread */
-	EVENT_SCHED = 6,         /* reserved */
-	EVENT_ASYNC_POINT = 7,   /* the thread was stopped while it computed: a place inside computation, described by the state there (docs/ASYNC.md) */
+	EVENT_SCHED = 6,         /* reserved. Who runs when is told by the order of events; an ASYNC_POINT lets another one run */
+	EVENT_ASYNC_POINT = 7,   /* the thread was stopped while it computed: a place known by the state there (docs/ASYNC.md) */
 	EVENT_BUFFER = 8,        /* reserved: a chunk of in-guest records */
 	EVENT_TSC = 9,           /* rdtsc or rdtscp */
 	EVENT_CPUID = 10,
@@ -96,8 +96,8 @@ struct blob_id {
 /* ASYNC_POINT: its REGS, XSTATE, INPUT and HASH effects are the state by which replay knows the place. args[]: */
 enum event_point {
 	EVENT_POINT_KIND = 0,    /* enum event_point_kind */
-	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event, and maybe
-	                            more, but for dead stack below red zones; 0: a part of it */
+	EVENT_POINT_PROVED = 1,  /* 1: the HASH effects cover all memory that the thread has written since its previous event,
+				  * and maybe more, but for dead stack below red zones; 0: a part of it */
 	EVENT_POINT_CPU = 2,     /* about how long it has computed since then, ns */
 	EVENT_POINT_REASON = 3,  /* enum event_point_reason */
 	EVENT_POINT_STEPS_RUN = 4,  /* STEPS: how many instructions */
@@ -106,7 +106,7 @@ enum event_point {
 enum event_point_kind {
 	EVENT_POINT_STATE = 0,   /* at the start of an instruction that a jump can replace (code_plan()) */
 	EVENT_POINT_BREAK = 1,   /* at the start of one that only a breakpoint can */
-	EVENT_POINT_REP = 2,     /* inside of a repeated string instruction */
+	EVENT_POINT_REP = 2,     /* reserved: inside of a repeated string instruction */
 	EVENT_POINT_STEPS = 3,   /* so many single-stepped instructions after the previous event */
 	EVENT_POINT_KIND_MAX_
 };

@@ -1,8 +1,9 @@
 /*
- * Computation for the benchmark: argv[1] names the kernel, argv[2] threads each run it argv[3] times. Nothing but computation between start and join:
- * threads change only because their slices end. Prints a checksum.
+ * Computation for the benchmark: argv[1] names the kernel, argv[2] threads each run it argv[3] times. Nothing but
+ * computation between start and join: threads change only because their slices end. Prints a checksum.
  *
- * "delay": a timer interrupts a computing main loop; prints how long after its expiry the handler ran (median and 95th percentile, us).
+ * "delay": a timer interrupts a computing main loop; prints how long after its expiry the handler ran (median and
+ * 95th percentile, us).
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /*
- * An account is checked under its lock and changed under its lock, but not both at once: several payments may exceed it.
+ * An account is checked under its lock and changed under its lock, but not both at once: several payments may
+ * exceed it.
  */
 #include "chaos.h"
 

@@ -1,8 +1,9 @@
 /*
  * chaos.h - for the programs of tests/chaos: each has one bug that a legal but rare schedule shows.
  *
- * It ends with 0 when the bug did not show, and with 1 and one line "BUG: ..." when it did. Natively, on one CPU or many,
- * that is in few of a hundred runs; each takes less than 50 ms then. tests/chaos/run counts the runs that it takes.
+ * It ends with 0 when the bug did not show, and with 1 and one line "BUG: ..." when it did. Natively, on one CPU
+ * or many, that is in few of a hundred runs; each takes less than 50 ms then. tests/chaos/run counts the runs that
+ * it takes.
  */
 #ifndef CHAOS_H
 #define CHAOS_H

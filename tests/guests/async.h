@@ -1,9 +1,9 @@
 /*
  * async.h - helpers of the async_*.c guests: threads and signals that meet computation, not system calls.
  *
- * Unlike other guests these do spin and compute without system calls, for some 100 ms, so that a recorder has to preempt
- * them and to deliver signals between any two instructions. A value that depends on where that happened is printed, for
- * a replay to print the same; whatever must not depend on it is checked or makes the row `native`.
+ * Unlike other guests these do spin and compute without system calls, for some 100 ms, so that a recorder has to
+ * preempt them and to deliver signals between any two instructions. A value that depends on where that happened is
+ * printed, for a replay to print the same; whatever must not depend on it is checked or makes the row `native`.
  */
 #ifndef ASYNC_H
 #define ASYNC_H

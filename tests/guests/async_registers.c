@@ -67,7 +67,8 @@ static void check_vectors(void)
 		CHECK(memcmp(pattern[i], seen[i], width) == 0);
 }
 
-/* Each general register holds its own number times a constant, in the loop too; flags are carry, zero and sign in turn. */
+/* Each general register holds its own number times a constant, in the loop too; flags are carry, zero and sign in
+ * turn. */
 static void check_general(void)
 {
 	uint64_t bad = 0;

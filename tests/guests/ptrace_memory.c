@@ -1,4 +1,5 @@
-/* Ways into a tracee's memory and registers: /proc/PID/mem, register sets, floating point registers, breakpoints in shared text. */
+/* Ways into a tracee's memory and registers: /proc/PID/mem, register sets, floating point registers, breakpoints
+ * in shared text. */
 #include "ptrace.h"
 
 static volatile double number = 1.5;

@@ -395,7 +395,8 @@ END_TEST
 
 START_TEST(named)
 {
-	/* mov rax, [rip + 0x100]; mov rax, [rbx]; an unknown byte; lea rdx, [rip + 0x200]; ret; lea rdx, [rbx]; add byte [rip - 8], 5; not looked at: .. */
+	/* mov rax, [rip + 0x100]; mov rax, [rbx]; an unknown byte; lea rdx, [rip + 0x200]; ret; lea rdx, [rbx];
+	 * add byte [rip - 8], 5; not looked at: .. */
 	static const char code[] = "\x48\x8b\x05\x00\x01\x00\x00\x48\x8b\x03\x06\x48\x8d\x15\x00\x02\x00\x00\xc3\x48\x8d\x13"
 				   "\x80\x05\xf8\xff\xff\xff\x05\x48\x8b\x05\x00\x01\x00\x00";
 	uint8_t page[PAGE] = { 0 };

@@ -1,4 +1,5 @@
-/* An empty traced process for tests that need a real one: memory is mapped by remote calls, and a page of code touches it as a program would. */
+/* An empty traced process for tests that need a real one: memory is mapped by remote calls, and a page of code
+ * touches it as a program would. */
 #ifndef TESTS_UNIT_ENGINE_GUEST_H
 #define TESTS_UNIT_ENGINE_GUEST_H
 

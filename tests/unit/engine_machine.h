@@ -1,5 +1,6 @@
-/* A child under ptrace as a processor: code, memory and all registers are set, it runs to a trap, and everything can be looked at. For tests of
- * what is done with machine code. Its memory is shared with the test and lies at the same addresses. */
+/* A child under ptrace as a processor: code, memory and all registers are set, it runs to a trap, and everything
+ * can be looked at. For tests of what is done with machine code. Its memory is shared with the test and lies at
+ * the same addresses. */
 #ifndef TESTS_UNIT_ENGINE_MACHINE_H
 #define TESTS_UNIT_ENGINE_MACHINE_H
 
@@ -179,7 +180,8 @@ static inline const char *machine_differs(const struct mstate *a, const struct m
 		return "fault address";
 	if (memcmp(&a->regs, &b->regs, sizeof(a->regs)) != 0)
 		return "registers";
-	/* all but the bits that tell which components are in their initial state: the processor may notice that (vzeroall) or not */
+	/* all but the bits that tell which components are in their initial state: the processor may notice that
+	 * (vzeroall) or not */
 	if (a->xlen != b->xlen || memcmp(a->xstate, b->xstate, 512) != 0 || memcmp(a->xstate + 520, b->xstate + 520, a->xlen - 520) != 0)
 		return "vector registers";
 	if (memcmp(a->mem, b->mem, sizeof(a->mem)) != 0)

@@ -1,4 +1,5 @@
-/* Trampolines, by running them: displaced instructions must do what they do in place, and a match must come in the right pass with nothing changed. */
+/* Trampolines, by running them: displaced instructions must do what they do in place, and a match must come in the
+ * right pass with nothing changed. */
 #include "engine/code.h"
 
 #include <link.h>

@@ -413,7 +413,8 @@ START_TEST(file_pages)
 }
 END_TEST
 
-/* Neither our own memory nor what others may change is looked at; a write to the latter leaves the point without proof. */
+/* Neither our own memory nor what others may change is looked at; a write to the latter leaves the point without
+ * proof. */
 START_TEST(left_out)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
