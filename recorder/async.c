@@ -30,8 +30,9 @@
 
 #define INTERRUPTED_MAX 65536u
 
-/* Resumes and waits. The stop that was asked for by an interrupt may come in between, also before a trap that is
- * there already: passed over. */
+/* Resumes and waits. Beginnings and ends of group-stops, and the stop that was asked for by an interrupt, may come in
+ * between, also before the trap of a step that was made already: passed over, or that trap would be taken for the
+ * guest's later. back_to_group() makes up for it. */
 static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 {
 	int r;
@@ -43,10 +44,24 @@ static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 		do
 			r = eng_wait_task(&t->t, st);
 		while (r == ERR_INTERRUPTED);
-		if (r < 0 || st->kind != ENG_STOP_TRAP || !t->interrupting)
+		if (r < 0 || (st->kind != ENG_STOP_TRAP && st->kind != ENG_STOP_GROUP))
 			return r;
 		t->interrupting = t->want_point = false;
+		t->regroup = st->kind == ENG_STOP_GROUP;
 	}
+}
+
+/* A thread that was taken out of a group-stop is stopped again before it runs on. */
+static int back_to_group(struct rec_task *t)
+{
+	int r;
+
+	if (!t->regroup)
+		return 0;
+	t->regroup = false;
+	t->interrupting = true;
+	r = eng_interrupt(&t->t);
+	return r == ERR_GUEST_GONE ? 0 : r;
 }
 
 static bool is_step_trap(struct rec_task *t, const struct eng_stop *st)
@@ -265,6 +280,8 @@ static int land_unseen(struct rec_task *t, enum event_point_reason why, enum lan
 	if (rc >= 0 && *ret == NOT_RARE)
 		rc = land(t, ret, ret_kind);
 	closed = rec_forced_close(t, mask);
+	if (closed >= 0)
+		closed = back_to_group(t);
 	return rc < 0 ? rc : closed;
 }
 
@@ -383,6 +400,8 @@ int rec_async_steps(struct rec_task *t, unsigned n)
 		i++;
 	}
 	closed = rec_forced_close(t, mask);
+	if (closed >= 0)
+		closed = back_to_group(t);
 	if (closed < 0)
 		return closed;
 	if (rc == 0) {
