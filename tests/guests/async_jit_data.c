@@ -5,11 +5,13 @@
  */
 #include "async.h"
 
-enum { N = 2, ROUNDS = 12000, SLOT = 4096, COUNTER = 2048 };
+enum { N = 2, ROUNDS = 30000, SLOT = 4096, COUNTER = 2048 };
 
 /* mov $ROUNDS, %ecx; 1: mfence (five times); add %rsi, (%rdi); imul $MULT, %rax, %rax; dec %ecx; jnz 1b; ret */
 static const unsigned char code[] = { 0xb9, 0, 0, 0, 0, 0x0f, 0xae, 0xf0, 0x0f, 0xae, 0xf0, 0x0f, 0xae, 0xf0, 0x0f, 0xae, 0xf0,
 				      0x0f, 0xae, 0xf0, 0x48, 0x01, 0x37, 0x48, 0x69, 0xc0, 5, 0, 0, 0, 0xff, 0xc9, 0x75, 0xe3, 0xc3 };
+
+static pthread_barrier_t all_ready;
 
 static void *body(void *arg)
 {
@@ -21,6 +23,7 @@ static void *body(void *arg)
 		skip("no memory may be writable and executable here");
 	memcpy(page, code, sizeof(code));
 	memcpy(page + 1, &n, sizeof(n));
+	pthread_barrier_wait(&all_ready);
 	__asm__ volatile("call *%2" : "+a"(rax) : "S"(me + 1), "r"(page), "D"(page + COUNTER) : "rcx", "memory", "cc");
 	memcpy(&rounds, page + COUNTER, sizeof(rounds));
 	CHECK(rounds == ROUNDS * (me + 1));
@@ -29,6 +32,7 @@ static void *body(void *arg)
 
 int main(void)
 {
+	CHECK(pthread_barrier_init(&all_ready, NULL, N) == 0);
 	in_threads(N, body);
 	done();
 	return 0;
