@@ -122,6 +122,8 @@ static int leave_mremap(struct rec_task *t, int64_t *result)
 	if (*result < 0)
 		return 0;
 	t->call_flags |= EVENT_F_REEXEC;
+	if ((uint64_t)*result != a[0])
+		rec_point_moved(t);
 	return aspace_remap(&t->t.mm->as, a[0], ALIGN_UP(a[1], PAGE), (uint64_t)*result, ALIGN_UP(a[2], PAGE), keep);
 }
 

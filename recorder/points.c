@@ -135,6 +135,8 @@ struct points {
 	unsigned n_dead;
 	struct run run[TRACKED_MAX]; /* written pages */
 	uint32_t n_runs, n_written;
+	unsigned slow_takes; /* in a row */
+	bool moved; /* mremap() has moved pages since the last take: kernels before 6.13 lose track of them then */
 	bool foreign; /* pages that a point may not look at were written */
 	struct own own; /* all pages, when it is not known which were written */
 };
@@ -372,8 +374,12 @@ static int take_written(struct points *p, struct rec_task *t)
 	if (!p->dirty)
 		return 0;
 	r = eng_dirty_take(p->dirty, &t->t, TRACKED_MAX, note_written, &k);
-	if (r < 0 || (r > 0 && p->n_written == TRACKED_MAX) || cpu_ns() - start > TAKE_NS_MAX)
+	p->slow_takes = cpu_ns() - start > TAKE_NS_MAX ? p->slow_takes + 1 : 0;
+	if (r < 0 || (r > 0 && p->n_written == TRACKED_MAX) || p->slow_takes > 1)
 		rest(p);
+	if (p->moved)
+		p->foreign = true;
+	p->moved = false;
 	return r == ERR_GUEST_GONE ? r : r == 0 && !p->foreign;
 }
 
@@ -841,4 +847,12 @@ void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len)
 
 	if (p && p->dirty)
 		eng_dirty_cover(p->dirty, addr, len);
+}
+
+void rec_point_moved(struct rec_task *t)
+{
+	struct points *p = t->t.mm->owner;
+
+	if (p)
+		p->moved = true;
 }

@@ -425,6 +425,8 @@ void rec_view_changed(struct rec_task *t, struct rec_task *owner, struct mapping
 int rec_point_state(struct rec_task *t, struct event *ev) MUST_CHECK;
 /* mremap() is about to look at that range as one mapping. */
 void rec_point_remap(struct rec_task *t, uint64_t addr, uint64_t len);
+/* It has moved pages: the next point is not proved by which pages were written. */
+void rec_point_moved(struct rec_task *t);
 
 /* --- mapped.c --- */
 /* The same of a file that is not open. */

@@ -167,6 +167,8 @@ static int write_code(struct rep_site *site, const void *p, size_t n)
 
 	if (!m || !(m->flags & ASPACE_SHARED) || !m->object)
 		return eng_write(&site->t->t, site->at, p, n);
+	if (n > m->end - site->at)
+		return -EFAULT; /* what is mapped behind it is another object */
 	fd = rep_object_fd(site->s, m->object);
 	if (fd < 0)
 		return fd;
