@@ -115,7 +115,7 @@ struct rec_task {
 	bool watching;     /* chaos: watchpoints are set */
 	uint32_t wake_asked; /* chaos: how many waiters it wanted to wake, 0 = as it said */
 	unsigned spins; /* points in a row at which it seemed to wait for somebody else in a loop */
-	bool regroup; /* our steps have taken it out of a group-stop */
+	bool regroup; /* taken out of a group-stop to run to an event: it is to be stopped again behind that */
 	bool want_point; /* that stop shall become an asynchronous point */
 	bool inside; /* its last event's place lies inside of computation: the registers there do not tell whether it has run since */
 	uint64_t due; /* signals (bit signo-1) that were pending there: they come before the next instruction */
