@@ -35,6 +35,7 @@ struct search {
 	struct code_cond cond[CODE_CONDS_MAX];
 	unsigned n;
 	uint64_t stops;
+	uint64_t deadline;
 };
 
 /* --- the search --- */
@@ -104,6 +105,8 @@ static int search(struct search *q, struct errinfo *ei)
 		r = look(q, &lesson, ei);
 		if (r)
 			break;
+		if (os_mono_ns() > q->deadline)
+			return not_found(q, NULL, ei);
 		if (lesson.kind != CODE_COND_MAX_ && q->n < CODE_CONDS_MAX && q->site.jump) {
 			q->cond[q->n++] = lesson;
 			r = rep_site_plant(&q->site, q->cond, q->n);
@@ -114,16 +117,18 @@ static int search(struct search *q, struct errinfo *ei)
 	return r;
 }
 
+/* Again and again: one that comes while a pass is compared interrupts no wait. */
 static void set_alarm(uint64_t ns)
 {
-	const struct itimerval it = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u), .tv_usec = (suseconds_t)(ns % 1000000000u / 1000) } };
+	const struct itimerval it = { .it_interval = { .tv_usec = ns ? 100000 : 0 },
+				      .it_value = { .tv_sec = (time_t)(ns / 1000000000u), .tv_usec = (suseconds_t)(ns % 1000000000u / 1000) } };
 
 	setitimer(ITIMER_REAL, &it, NULL);
 }
 
 static int find(struct search *q, struct errinfo *ei)
 {
-	uint64_t began = os_mono_ns();
+	uint64_t began = os_mono_ns(), budget;
 	struct user_regs_struct *r;
 	int rc = eng_regs(&q->t->t, &r);
 
@@ -138,7 +143,9 @@ static int find(struct search *q, struct errinfo *ei)
 	rc = rep_site_open(&q->site, q->s, q->t, q->point.regs.rip, q->ev->args[EVENT_POINT_KIND] == EVENT_POINT_STATE);
 	if (rc <= 0)
 		return rc < 0 ? rc : rep_diverged(q->s, q->t, q->ev, ei, "there is no code at %#" PRIx64 " that could be watched", q->site.at);
-	set_alarm(MAX(BUDGET_MIN_NS, MIN(q->ev->args[EVENT_POINT_CPU], BUDGET_CPU_MAX_NS) * BUDGET_FACTOR) * (q->site.jump ? 1 : SLOWER_BY));
+	budget = MAX(BUDGET_MIN_NS, MIN(q->ev->args[EVENT_POINT_CPU], BUDGET_CPU_MAX_NS) * BUDGET_FACTOR) * (q->site.jump ? 1 : SLOWER_BY);
+	q->deadline = began + budget;
+	set_alarm(budget);
 	rc = search(q, ei);
 	set_alarm(0);
 	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")", q->ev->number,
