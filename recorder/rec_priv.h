@@ -121,7 +121,7 @@ struct rec_task {
 		uint32_t pause, rest; /* slices without a search: still, and the last time */
 	} rare;
 	unsigned spins; /* points in a row at which it seemed to wait for somebody else in a loop */
-	bool regroup; /* our steps have taken it out of a group-stop */
+	bool regroup; /* taken out of a group-stop to run to an event: it is to be stopped again behind that */
 	bool want_point; /* that stop shall become an asynchronous point */
 	bool inside; /* its last event's place lies inside of computation: registers do not tell whether it has run since */
 	uint64_t due; /* signals (bit signo-1) that were pending there: they come before the next instruction */

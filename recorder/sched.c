@@ -336,8 +336,15 @@ static int wait_running(struct rec *rec, struct rec_task *t)
 
 static int start(struct rec_task *t)
 {
-	int r = eng_resume(&t->t, t->next_how, t->next_signo);
+	int r = 0;
 
+	if (t->regroup && t->next_how == ENG_RUN && !t->ran && !t->in_call) {
+		t->regroup = false;
+		t->interrupting = true;
+		r = eng_interrupt(&t->t);
+	}
+	if (r >= 0)
+		r = eng_resume(&t->t, t->next_how, t->next_signo);
 	if (r < 0)
 		return r;
 	t->state = t->next_how == ENG_LISTEN ? REC_LISTENING : REC_RUNNING;

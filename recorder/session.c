@@ -204,10 +204,21 @@ static int trap_stop(struct rec_task *t)
 {
 	bool point = t->want_point && t->ran && !t->in_call;
 
-	t->interrupting = t->want_point = false;
+	t->interrupting = t->want_point = t->regroup = false;
 	if (point)
 		return rec_async_point(t, t->n_stash ? EVENT_POINT_SIGNAL : EVENT_POINT_SLICE);
 	rec_ready(t, t->in_call && !t->again ? ENG_TO_EXIT : ENG_RUN, 0);
+	return 0;
+}
+
+/* Another thread was told to stop the process. What this one has run ends at an event: the process may be continued, and others run first then. */
+static int group_stop(struct rec_task *t)
+{
+	if (t->ran && !t->in_call && !t->trace && !rec_memory_private(t)) {
+		t->regroup = true;
+		return rec_async_point(t, EVENT_POINT_STOP);
+	}
+	rec_ready(t, ENG_LISTEN, 0);
 	return 0;
 }
 
@@ -221,8 +232,7 @@ static int handle_stop(struct rec_task *t)
 	case ENG_STOP_SIGNAL:
 		return rec_signal_stop(t);
 	case ENG_STOP_GROUP:
-		rec_ready(t, ENG_LISTEN, 0);
-		return 0;
+		return group_stop(t);
 	case ENG_STOP_BIRTH:
 		return rec_birth(t);
 	case ENG_STOP_EXEC:

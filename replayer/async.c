@@ -38,6 +38,7 @@ struct search {
 	struct code_cond cond[CODE_CONDS_MAX];
 	unsigned n;
 	uint64_t stops;
+	uint64_t deadline;
 };
 
 /* --- the search --- */
@@ -107,6 +108,8 @@ static int search(struct search *q, struct errinfo *ei)
 		r = look(q, &lesson, ei);
 		if (r)
 			break;
+		if (os_mono_ns() > q->deadline)
+			return not_found(q, NULL, ei);
 		if (lesson.kind != CODE_COND_MAX_ && q->n < CODE_CONDS_MAX && q->site.jump) {
 			q->cond[q->n++] = lesson;
 			r = rep_site_plant(&q->site, q->cond, q->n);
@@ -168,6 +171,7 @@ static int find(struct search *q, struct errinfo *ei)
 	rc = rep_site_open(&q->site, q->s, q->t, q->point.regs.rip, q->ev->args[EVENT_POINT_KIND] == EVENT_POINT_STATE);
 	if (rc <= 0)
 		return rc < 0 ? rc : rep_diverged(q->s, q->t, q->ev, ei, "there is no code at %#" PRIx64 " that could be watched", q->site.at);
+	q->deadline = began + budget_ns(q);
 	set_alarm(budget_ns(q));
 	rc = search(q, ei);
 	set_alarm(0);

@@ -291,5 +291,48 @@ START_TEST(no_such_thread)
 }
 END_TEST
 
+/* --- asynchronous points --- */
+
+/* Places that are none, and states that cannot be: refused or diverged. */
+START_TEST(points)
+{
+	static const uint8_t xstate[600];
+	struct user_regs_struct regs = { .rip = CODE, .rsp = TOP, .cs = 0x33, .ss = 0x2b, .eflags = 0x202, .rax = 77 };
+	const struct {
+		uint64_t kind, steps, rip;
+		struct effect e;
+		int want;
+	} p[] = {
+		{ EVENT_POINT_STATE, 0, 0, { .kind = EFFECT_REGS, .len = 0 }, ERR_CORRUPT }, /* no registers */
+		{ EVENT_POINT_STATE, 0, 0, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_CORRUPT },
+		{ EVENT_POINT_STATE, 0, 1, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ EVENT_POINT_BREAK, 0, 1ull << 63, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ EVENT_POINT_STATE, 0, ENG_STUB_GATE, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ EVENT_POINT_BREAK, 0, ENG_STUB_GATE, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ 99, 0, CODE + 1, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ UINT64_MAX, 0, TOP - 1, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ EVENT_POINT_STEPS, 1ull << 63, CODE, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_LIMIT },
+		{ EVENT_POINT_STEPS, 4, CODE, { .kind = EFFECT_REGS, .len = sizeof(regs) }, ERR_DIVERGED },
+		{ EVENT_POINT_STATE, 0, CODE, { .kind = EFFECT_HASH, .addr = 0, .len = UINT64_MAX }, ERR_LIMIT },
+		{ EVENT_POINT_STATE, 0, CODE, { .kind = EFFECT_HASH, .addr = (1ull << 63) - 8, .len = 4096 }, ERR_DIVERGED },
+		{ EVENT_POINT_STATE, 0, CODE, { .kind = EFFECT_INPUT, .addr = (1ull << 63) - 8, .len = 600, .data = xstate }, ERR_DIVERGED },
+		{ EVENT_POINT_STATE, 0, CODE, { .kind = EFFECT_INPUT, .addr = 0 }, ERR_LIMIT },
+		{ EVENT_POINT_STATE, 0, CODE, { .kind = EFFECT_XSTATE, .len = 4, .data = xstate }, ERR_CORRUPT },
+	};
+	struct effect e[2] = { { .kind = EFFECT_REGS, .len = sizeof(regs), .data = &regs, .name = "" }, p[_i].e };
+	struct hostile h;
+
+	regs.rip = p[_i].rip;
+	e[1].name = "";
+	if (e[1].kind == EFFECT_REGS)
+		e[1].data = &regs;
+	begin_write(&h);
+	add_event(&h, (struct event){ .kind = EVENT_ASYNC_POINT, .thread = 1, .rip = p[_i].rip, .args = { p[_i].kind, 1, UINT64_MAX, 0, p[_i].steps },
+				      .effects = p[_i].e.len || e[1].kind != EFFECT_REGS ? e : NULL,
+				      .n_effects = e[1].kind == EFFECT_REGS ? !!p[_i].e.len : 2 });
+	expect(&h, p[_i].want);
+}
+END_TEST
+
 HELP_MAIN("replayer_hostile", { emulated, 1 }, { run_again, 1 }, { no_result, 3 }, { signal_without_registers, 1 }, { gate_effects, 5 },
-	  { reexec_arguments, 16 }, { reexec_passes, 1 }, { born_twice, 2 }, { exec_beside_threads, 1 }, { no_such_thread, 2 })
+	  { reexec_arguments, 16 }, { reexec_passes, 1 }, { born_twice, 2 }, { exec_beside_threads, 1 }, { no_such_thread, 2 }, { points, 15 })
