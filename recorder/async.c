@@ -51,26 +51,31 @@ static int resume(struct rec_task *t, enum eng_resume how, struct eng_stop *st)
 	}
 }
 
-/* A thread that was taken out of a group-stop is stopped again before it runs on. Where it has to run to its next event, rec_sched() does it then. */
-static int back_to_group(struct rec_task *t)
+/* Behind a point: runs on, or is in its group-stop again if it was taken out of one. (Where there was no point but an event to run to,
+ * rec_sched() sees to that.) */
+static int go_on(struct rec_task *t)
 {
 	struct eng_stop st;
-	int r;
+	int r = 0;
 
-	if (!t->regroup)
-		return 0;
-	t->regroup = false;
-	if (t->t.stop.kind == ENG_STOP_GROUP)
-		return 0;
-	r = eng_interrupt(&t->t);
-	if (r >= 0)
-		r = eng_resume(&t->t, ENG_RUN, 0);
-	while (r >= 0) {
-		r = eng_wait_task(&t->t, &st);
-		if (r != ERR_INTERRUPTED)
-			break;
-		r = 0;
+	if (t->regroup && (t->t.stop.kind != ENG_STOP_GROUP || t->t.remoted)) {
+		r = eng_interrupt(&t->t);
+		if (r >= 0)
+			r = eng_resume(&t->t, ENG_RUN, 0);
+		while (r >= 0) {
+			r = eng_wait_task(&t->t, &st);
+			if (r != ERR_INTERRUPTED)
+				break;
+			r = 0;
+		}
+		if (r >= 0 && st.kind != ENG_STOP_GROUP && st.kind != ENG_STOP_TRAP) {
+			t->state = REC_STOPPED; /* its end */
+			return 0;
+		}
 	}
+	if (r >= 0)
+		rec_ready(t, t->regroup && t->t.stop.kind == ENG_STOP_GROUP ? ENG_LISTEN : ENG_RUN, 0);
+	t->regroup = false;
 	return r;
 }
 
@@ -290,8 +295,6 @@ static int land_unseen(struct rec_task *t, enum event_point_reason why, enum lan
 	if (rc >= 0 && *ret == NOT_RARE)
 		rc = land(t, ret, ret_kind);
 	closed = rec_forced_close(t, mask);
-	if (rc >= 0 && closed >= 0 && *ret == LANDED)
-		closed = back_to_group(t);
 	return rc < 0 ? rc : closed;
 }
 
@@ -342,11 +345,6 @@ static bool about_to_restart(const struct rec_task *t)
 	return t->restart_pending;
 }
 
-static enum eng_resume run_or_listen(const struct rec_task *t)
-{
-	return t->t.stop.kind == ENG_STOP_GROUP ? ENG_LISTEN : ENG_RUN;
-}
-
 int rec_async_point(struct rec_task *t, enum event_point_reason why)
 {
 	enum event_point_kind kind = EVENT_POINT_STATE;
@@ -354,7 +352,7 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 	int rc = 0;
 
 	if (about_to_restart(t)) {
-		rec_ready(t, run_or_listen(t), 0);
+		rec_ready(t, t->t.stop.kind == ENG_STOP_GROUP ? ENG_LISTEN : ENG_RUN, 0);
 		return 0;
 	}
 	rc = land_unseen(t, why, &where, &kind);
@@ -364,11 +362,13 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 		t->state = REC_STOPPED;
 		return 0;
 	}
-	rec_ready(t, where == RUNS_ON ? ENG_RUN : run_or_listen(t), 0);
+	rec_ready(t, ENG_RUN, 0);
 	if (where == RUNS_ON)
 		return 0;
 	rc = log_point(t, kind, why, 0);
-	return rc < 0 || !t->n_stash ? rc : rec_signal_after_event(t);
+	if (rc >= 0 && t->regroup)
+		rc = go_on(t);
+	return rc < 0 || !t->n_stash || t->state != REC_READY ? rc : rec_signal_after_event(t);
 }
 
 int rec_async_here(struct rec_task *t, enum event_point_reason why)
@@ -415,14 +415,15 @@ int rec_async_steps(struct rec_task *t, unsigned n)
 		i++;
 	}
 	closed = rec_forced_close(t, mask);
-	if (rc > 0 && closed >= 0)
-		closed = back_to_group(t);
 	if (rc < 0 || closed < 0)
 		return MIN(rc, closed);
 	if (rc == 0) {
 		t->state = REC_STOPPED;
 		return 0;
 	}
-	rec_ready(t, run_or_listen(t), 0);
-	return rc < 0 || !i ? MIN(rc, 0) : log_point(t, EVENT_POINT_STEPS, EVENT_POINT_CHAOS, i);
+	rec_ready(t, ENG_RUN, 0);
+	if (rc < 0 || !i)
+		return MIN(rc, 0);
+	rc = log_point(t, EVENT_POINT_STEPS, EVENT_POINT_CHAOS, i);
+	return rc < 0 || !t->regroup ? rc : go_on(t);
 }

@@ -260,6 +260,8 @@ int rec_sched(struct rec *rec, struct rec_task **ret) MUST_CHECK;
 /* Logs the writes of others that have ended by now: before a write to stdout, so that output is logged in the order in which it was written. */
 int rec_settle_writes(struct rec *rec) MUST_CHECK;
 
+/* There will be a tick soon, also if nobody else can run: for a signal that waits. */
+void rec_sched_tick(struct rec *rec);
 /* CPU time that t's process has used since t's slice began, ns. */
 uint64_t rec_slice_used(const struct rec_task *t);
 

@@ -260,6 +260,11 @@ static void begin_slice(struct rec *rec, const struct rec_task *t)
 		arm(rec, rec->slice_ns);
 }
 
+void rec_sched_tick(struct rec *rec)
+{
+	arm(rec, MAX(rec->slice_ns, (uint64_t)SPIN_SLICE_NS));
+}
+
 /* t computes while others wait, or a signal waits for it. */
 static int preempt(struct rec *rec, struct rec_task *t)
 {

@@ -211,6 +211,7 @@ int rec_signal_put_aside(struct rec_task *t, const siginfo_t *si)
 		rec_warn(t->rec, "more than %d signals waited for one thread: some were lost", STASH_MAX);
 out:
 	if (t->rec->chaos && t->n_stash < STASH_MAX / 8 && rec_chaos_defers_signal(t)) {
+		rec_sched_tick(t->rec); /* that it does not wait for ever where nobody else could run */
 		rec_ready(t, ENG_RUN, 0);
 		return 0;
 	}
