@@ -309,7 +309,8 @@ static void note_spin(struct rec_task *t, const struct user_regs_struct *r)
 	bool pauses = eng_read(&t->t, r->rip - sizeof(code) / 2, code, sizeof(code)) >= 0 &&
 		      memmem(code, sizeof(code), pause, sizeof(pause));
 
-	t->spins = same || pauses ? t->spins + 1 : 0;
+	/* Equal registers alone are no proof: what it works at may be in memory. */
+	t->spins = pauses ? t->spins + 1 : same;
 }
 
 static int log_point(struct rec_task *t, enum event_point_kind kind, enum event_point_reason why, unsigned steps)
