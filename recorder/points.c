@@ -64,23 +64,19 @@
 #define PAGE_WORDS_MAX 64u
 #define POINT_WORDS_MAX 1024u
 #define FRESH_PAGES_MAX 16u
-/* Tracking costs more than 1 us for the first write to a page, and a look at each page that there is: beyond so
+/* How many, and for how long: struct rec_point_policy. Tracking costs more than 1 us for the first write to a page, and a look at each page that there is: beyond so
  * many written pages, or so much time for the look, it rests for some points. */
-#define TRACKED_MAX 1000u
+#define TRACKED_MAX REC_POINT_TRACKED_MAX
 #define TAKE_NS_MAX 500000u
-#define REST_POINTS 50u
-#define REST_POINTS_MAX 3200u
 /* So many points with tracking, and a rest is short again. */
 #define STEADY_POINTS 20u
 /* Without tracking as much of the process's own memory is hashed as is affordable. At an address space's first
  * point, and at so many points when tracking begins to rest (what has changed between them is hot): */
 #define FULL_POINTS 2u
-#define FIRST_PAGES 8192u
 #define FIRST_LOOKS (1u << 20)
 /* Later: so much of the time computed since, at about so much a page, and not less than so many. */
 #define HASH_PERCENT 3u
 #define PAGE_NS 2000u
-#define HASHED_MIN 256u
 #define LOOKS_PER_PAGE 16u
 /* So much of it are pages that changed at earlier points. */
 #define HOT_PERCENT 75u
@@ -111,6 +107,7 @@ struct copy {
 
 /* What is kept per address space: mm->owner. */
 struct points {
+	const struct rec_point_policy *policy;
 	uint32_t point; /* number of the present one, from 1 */
 	struct copy copy[COPIES_MAX];
 	uint8_t *copies;  /* their pages */
@@ -154,7 +151,7 @@ static void points_free(void *owner)
 	free(p);
 }
 
-static struct points *points_of(struct eng_mm *mm)
+static struct points *points_of(struct eng_mm *mm, const struct rec_point_policy *policy)
 {
 	struct points *p;
 
@@ -172,7 +169,8 @@ static struct points *points_of(struct eng_mm *mm)
 	}
 	p->awake = 1;
 	p->full = 1;
-	p->rest = REST_POINTS;
+	p->policy = policy;
+	p->rest = policy->rest;
 	mm->owner = p;
 	mm->owner_free = points_free;
 	return p;
@@ -345,12 +343,12 @@ static int note_written(void *ctx, uint64_t addr, uint64_t pages)
 static void rest(struct points *p)
 {
 	if (p->dirty && p->point - p->since >= STEADY_POINTS)
-		p->rest = REST_POINTS;
+		p->rest = p->policy->rest;
 	eng_dirty_free(p->dirty);
 	p->dirty = NULL;
 	p->awake = p->point + p->rest;
 	p->full = FULL_POINTS;
-	p->rest = MIN(p->rest * 2, REST_POINTS_MAX);
+	p->rest = MIN(p->rest * 2, p->policy->rest_max);
 }
 
 /* Not the vDSO's clock: rdtsc traps here. */
@@ -373,9 +371,9 @@ static int take_written(struct points *p, struct rec_task *t)
 	p->foreign = false;
 	if (!p->dirty)
 		return 0;
-	r = eng_dirty_take(p->dirty, &t->t, TRACKED_MAX, note_written, &k);
+	r = eng_dirty_take(p->dirty, &t->t, p->policy->tracked_max, note_written, &k);
 	p->slow_takes = cpu_ns() - start > TAKE_NS_MAX ? p->slow_takes + 1 : 0;
-	if (r < 0 || (r > 0 && p->n_written == TRACKED_MAX) || p->slow_takes > 1)
+	if (r < 0 || (r > 0 && p->n_written == p->policy->tracked_max) || p->slow_takes > 1)
 		rest(p);
 	if (p->moved)
 		p->foreign = true;
@@ -775,9 +773,9 @@ static void look_hot(struct points *p, const struct aspace *as)
 
 static uint32_t affordable_pages(const struct points *p, uint64_t computed_ns)
 {
-	uint64_t n = MIN(computed_ns / 100 * HASH_PERCENT / PAGE_NS, (uint64_t)FIRST_PAGES);
+	uint64_t n = MIN(computed_ns / 100 * HASH_PERCENT / PAGE_NS, (uint64_t)p->policy->first_pages);
 
-	return p->full ? FIRST_PAGES : (uint32_t)MAX(n, (uint64_t)HASHED_MIN);
+	return p->full ? p->policy->first_pages : (uint32_t)MAX(n, (uint64_t)p->policy->hashed_min);
 }
 
 static int look_around(struct points *p, struct rec_task *t, const struct user_regs_struct *r, uint64_t computed_ns, bool *ret_all)
@@ -807,7 +805,7 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 {
 	struct fx *fx = &t->rec->fx;
 	struct user_regs_struct *r, regs;
-	struct points *p = points_of(t->t.mm);
+	struct points *p = points_of(t->t.mm, &t->rec->points);
 	uint64_t start = cpu_ns();
 	bool all;
 	int rc = eng_regs(&t->t, &r);

@@ -178,7 +178,20 @@ struct rec_object {
 	bool known;    /* mapped before */
 };
 
+/* How much of a process's memory its asynchronous points look at (points.c), in pages, and for how many points tracking rests after too much. */
+#define REC_POINT_TRACKED_MAX 4000u
+struct rec_point_policy {
+	uint32_t tracked_max; /* written pages, of which tracking rests; at most REC_POINT_TRACKED_MAX */
+	uint32_t rest, rest_max;
+	uint32_t first_pages; /* hashed at the first point */
+	uint32_t hashed_min;  /* hashed at a point that tracking does not prove, however little was computed */
+};
+/* With less, places were taken for others that were only alike. A runtime of 100 MB is hashed as a whole. */
+#define REC_POINT_POLICY \
+	{ .tracked_max = REC_POINT_TRACKED_MAX, .rest = 8, .rest_max = 64, .first_pages = 49152, .hashed_min = 32768 }
+
 struct rec {
+	struct rec_point_policy points;
 	struct store *store;
 	struct store_writer *writer;
 	const struct rec_options *opt;

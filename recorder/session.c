@@ -521,7 +521,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 {
 	int r;
 
-	*rec = (struct rec){ .store = s, .opt = opt, .first_status = -1, .processes_end = &rec->processes };
+	*rec = (struct rec){ .points = REC_POINT_POLICY, .store = s, .opt = opt, .first_status = -1, .processes_end = &rec->processes };
 	fx_init(&rec->fx);
 	manifest_init(&rec->manifest);
 	rec->syscall_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));

@@ -15,8 +15,6 @@
 #define RANGE_MAX 4096u
 /* More than recorders log. */
 #define RANGES_MAX 8192u
-#define HASHES_MAX 16384u
-#define HASHED_MAX (64u << 20) /* bytes, of all hashes together: they are read at each pass that may be it */
 /* In an XSAVE area as ptrace shows it. */
 #define XSTATE_XCR0 464u
 #define XSTATE_HEADER_END 576u
@@ -58,7 +56,7 @@ static int load_hash(struct rep_point *p, const struct effect *e)
 {
 	struct rep_hashed *h;
 
-	if (e->len > HASHED_MAX - p->hashed || p->n_hashes == HASHES_MAX)
+	if (e->len > EVENT_POINT_HASHED_MAX - p->hashed || p->n_hashes == EVENT_POINT_HASHES_MAX)
 		return ERR_LIMIT;
 	h = reallocarray(p->hashes, p->n_hashes + 1, sizeof(*h));
 	if (!h)

@@ -113,6 +113,11 @@ enum event_point_kind {
 
 enum event_point_reason { EVENT_POINT_SLICE, EVENT_POINT_SIGNAL, EVENT_POINT_STOP, EVENT_POINT_CHAOS, EVENT_POINT_REASON_MAX_ };
 
+/* HASH effects of an ASYNC_POINT: how many at most, and bytes they cover together. Recorders keep to it, replay refuses more: all of that is read at each
+ * pass that may be the place. */
+#define EVENT_POINT_HASHES_MAX 32768u
+#define EVENT_POINT_HASHED_MAX (256u << 20)
+
 /* Largest effect data; larger ranges are split by the recorder. */
 #define EFFECT_DATA_MAX (64u << 20)
 /* Largest number of effects of one event. */

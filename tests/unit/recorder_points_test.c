@@ -33,6 +33,7 @@ static void begin(struct fixture *f)
 {
 	memset(f, 0, sizeof(*f));
 	fx_init(&f->rec.fx);
+	f->rec.points = (struct rec_point_policy){ .tracked_max = 1000, .rest = 50, .rest_max = 3200, .first_pages = 8192, .hashed_min = 256 };
 	f->t.rec = &f->rec;
 	guest_start(&f->t.t);
 	guest_anon(&f->t.t, AREA, 2048 * PAGE);
