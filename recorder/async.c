@@ -203,6 +203,17 @@ bool rec_async_can_land(struct rec_task *t, uint64_t at, bool single)
 	return code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, at), &mem, at, &plan) && !covers_interrupted(t->rec, &plan);
 }
 
+/* Can a jump stand there that covers several instructions? Not in code that is made at run time: it is mixed with data,
+ * and the look around that finds jumps into the middle decodes straight on, so that it misses some there (Java). */
+static bool several_fit(struct rec_task *t, uint64_t rip)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	uint64_t key = aspace_code_key(&t->t.mm->as, rip);
+	struct code_plan plan;
+
+	return key && code_plan_cached(t->rec->code, key, &mem, rip, &plan) && !covers_interrupted(t->rec, &plan);
+}
+
 /* --- landing --- */
 
 static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *ret_kind)
@@ -230,8 +241,7 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 		*ret_kind = EVENT_POINT_STATE;
 		if (i >= skip && code_plan_single(&mem, r->rip, &plan))
 			return 0;
-		if (i >= skip + tries && code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, r->rip), &mem, r->rip, &plan) &&
-		    !covers_interrupted(t->rec, &plan))
+		if (i >= skip + tries && several_fit(t, r->rip))
 			return 0;
 		*ret_kind = EVENT_POINT_REP;
 		if (i >= skip && insn.cls == CODE_REP && in_long_string(t, r))
@@ -265,8 +275,7 @@ static bool jump_fits(struct rec_task *t, uint64_t rip)
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct code_plan plan;
 
-	return code_plan_single(&mem, rip, &plan) ||
-	       (code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, rip), &mem, rip, &plan) && !covers_interrupted(t->rec, &plan));
+	return code_plan_single(&mem, rip, &plan) || several_fit(t, rip);
 }
 
 /* The point is right there, with no step. */
