@@ -122,6 +122,7 @@ struct code_cond {
 #define CODE_CONDS_MAX 64
 /* Trampoline code fits into this much, its data (scratch words) into that; the two must not share a page. */
 #define CODE_TRAMP_MAX 8192u
+#define CODE_TRAMP_ENTRY 5u /* the entry's distance from where the code begins */
 #define CODE_DATA_MAX 512u
 
 struct code_tramp {

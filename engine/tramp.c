@@ -338,12 +338,12 @@ static void patch8(struct builder *b, uint32_t at)
 	b->t->bytes[at] = (uint8_t)(b->t->n - (at + 1));
 }
 
+/* The stub is written when its target is known. */
 static void emit_first(struct builder *b, const struct code_cond *c)
 {
-	uint32_t stub = b->t->n, d;
+	const uint32_t stub = 0;
+	uint32_t d;
 
-	EMIT(b, 0xe9, 0, 0, 0, 0);
-	b->t->entry = here(b);
 	emit_save(b);
 	emit_condition(b, c, true);
 	d = b->t->n + 2 - stub;
@@ -352,7 +352,7 @@ static void emit_first(struct builder *b, const struct code_cond *c)
 	b->fail = here(b);
 	emit_restore(b);
 	emit_copies(b);
-	d = b->t->n - (stub + 5);
+	d = b->t->n - (stub + CODE_JUMP_LEN);
 	memcpy(b->t->bytes + stub + 1, &d, sizeof(d));
 }
 
@@ -375,8 +375,10 @@ static void emit_match(struct builder *b)
 
 static void emit_all(struct builder *b, const struct code_cond *cond, unsigned n)
 {
+	EMIT(b, 0xe9, 0, 0, 0, 0);
+	static_assert(CODE_TRAMP_ENTRY == CODE_JUMP_LEN, "the stub stands before the entry");
+	b->t->entry = here(b);
 	if (n == 0) {
-		b->t->entry = here(b);
 		emit_match(b);
 		emit_copies(b);
 	} else {

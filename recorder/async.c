@@ -203,15 +203,14 @@ bool rec_async_can_land(struct rec_task *t, uint64_t at, bool single)
 	return code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, at), &mem, at, &plan) && !covers_interrupted(t->rec, &plan);
 }
 
-/* Can a jump stand there that covers several instructions? Not in code that is made at run time: it is mixed with data,
- * and the look around that finds jumps into the middle decodes straight on, so that it misses some there (Java). */
+/* Can a jump stand there that covers several instructions? */
 static bool several_fit(struct rec_task *t, uint64_t rip)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	uint64_t key = aspace_code_key(&t->t.mm->as, rip);
 	struct code_plan plan;
 
-	return key && code_plan_cached(t->rec->code, key, &mem, rip, &plan) && !covers_interrupted(t->rec, &plan);
+	return code_plan_cached(t->rec->code, key, &mem, rip, &plan) && !covers_interrupted(t->rec, &plan);
 }
 
 /* --- landing --- */

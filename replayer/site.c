@@ -15,73 +15,7 @@
 
 #include "base/log.h"
 
-/* The room for code and data of a trampoline. */
-#define ROOM (CODE_TRAMP_MAX + 4096u)
-#define REACH (0x70000000ull) /* of a jump, with room to spare */
-#define GAP_MARGIN (64u << 10)
-#define LOWEST (16ull << 20)
 #define PAGE 4096ull
-
-/* --- room for the trampoline --- */
-
-static bool in_reach(uint64_t room, uint64_t at)
-{
-	return room > at ? room + ROOM - at < REACH : at - room < REACH;
-}
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
-/* The best place for room in the gap [start, end), which lies below a mapping that may grow downwards; 0: none. */
-static uint64_t place_in_gap(const struct rep_site *site, uint64_t start, uint64_t end, bool grows)
-{
-	uint64_t at;
-
-	start = MAX(start, LOWEST);
-	if (end <= start || end - start < ROOM + 2 * GAP_MARGIN)
-		return 0;
-	at = grows || start > site->at ? start + GAP_MARGIN : end - GAP_MARGIN - ROOM;
-	return in_reach(at, site->at) ? at : 0;
-}
-
-/* The nearest such place that is farther away than `beyond`: code may refer to what is far on the other side of it. */
-static uint64_t nearest_place(const struct rep_site *site, uint64_t beyond)
-{
-	const struct aspace *as = &site->t->t.mm->as;
-	uint64_t end = 0, best = 0;
-
-	for (size_t i = 0; i <= as->n; i++) {
-		const struct mapping *m = i < as->n ? &as->m[i] : NULL;
-		uint64_t at = place_in_gap(site, end, m ? m->start : 0x7ffffffff000ull, m && m->flags & ASPACE_GROWSDOWN);
-
-		if (at && distance(at, site->at) > beyond && (!best || distance(at, site->at) < distance(best, site->at)))
-			best = at;
-		end = m ? m->end : 0;
-	}
-	return best;
-}
-
-/* 1: done. 0: there is no room. */
-static int map_room(struct rep_site *site)
-{
-	const int prot = PROT_READ | PROT_WRITE | PROT_EXEC, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-	uint64_t args[6] = { 0, ROOM, (uint64_t)prot, (uint64_t)flags, UINT64_MAX, 0 };
-	int64_t result;
-
-	while ((args[0] = nearest_place(site, args[0] ? distance(args[0], site->at) : 0)) != 0) {
-		int r = rep_remote_quiet(site->t, SYS_mmap, args, &result);
-
-		if (r < 0)
-			return r;
-		if (result < 0)
-			continue;
-		site->room = (uint64_t)result;
-		return site->room == args[0] ? 1 : ERR_GUEST;
-	}
-	return 0;
-}
 
 /* --- guards --- */
 
@@ -198,7 +132,7 @@ static int back_home(struct rep_site *site)
 	uint64_t origin;
 	int rc = eng_regs(&site->t->t, &r);
 
-	if (rc < 0 || r->rip - site->room >= ROOM)
+	if (rc < 0 || r->rip - site->room >= REP_ROOM)
 		return rc;
 	origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
 	if (!origin)
@@ -226,7 +160,7 @@ int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task 
 	*site = (struct rep_site){ .s = s, .t = t, .at = at, .want_jump = jump };
 	if (!make_plan(site))
 		return 0;
-	r = map_room(site);
+	r = rep_room_map(site);
 	if (r == 0) {
 		log_debug("no room for a trampoline near %#" PRIx64, at);
 		site->jump = false;
@@ -247,7 +181,7 @@ static int build(struct rep_site *site)
 		return 0;
 	if (!site->room)
 		return -ERANGE;
-	r = code_tramp_build(&site->plan, site->room, site->room + CODE_TRAMP_MAX, site->cond, site->jump ? site->n : 0, &site->tramp);
+	r = code_tramp_build(&site->plan, site->entry - CODE_TRAMP_ENTRY, site->room + REP_ROOM_DATA, site->cond, site->jump ? site->n : 0, &site->tramp);
 	return r < 0 ? r : eng_write(&site->t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
 }
 
@@ -259,6 +193,8 @@ static int plant(struct rep_site *site, const struct code_cond *cond, unsigned n
 	site->n = n;
 	if (r >= 0)
 		r = build(site);
+	if (r >= 0 && site->jump && !rep_room_fits(site)) /* the plan has become another one */
+		r = -ERANGE;
 	if (r == -ERANGE) { /* there is no room, or what the instruction refers to is too far from it */
 		site->jump = false;
 		site->in_place = true;
@@ -266,10 +202,11 @@ static int plant(struct rep_site *site, const struct code_cond *cond, unsigned n
 	}
 	if (r < 0)
 		return r;
-	if (site->jump)
+	if (site->jump) {
 		code_jump(&site->plan, &site->tramp, site->bytes);
-	else
+	} else {
 		site->bytes[0] = 0xcc;
+	}
 	r = write_code(site, site->bytes, jump_len(site));
 	site->planted = r >= 0;
 	return r;
@@ -351,6 +288,17 @@ static int let_write(struct rep_site *site, struct eng_stop *st)
 	return r < 0 ? r : 2;
 }
 
+/* Did it jump to an instruction that our jump covers? The byte that stands there is none (room.c): it goes on in the copy. */
+static bool enters_middle(const struct rep_site *site, const struct eng_stop *st, uint64_t rip)
+{
+	if (!site->jump || st->kind != ENG_STOP_SIGNAL || st->signo != SIGILL)
+		return false;
+	for (unsigned i = 1; i < site->plan.n; i++)
+		if (rip == site->at + site->plan.off[i] && site->plan.off[i] < CODE_JUMP_LEN)
+			return true;
+	return false;
+}
+
 int rep_site_stop(struct rep_site *site, struct eng_stop *st)
 {
 	uint64_t mark = site->jump ? site->tramp.match : site->at;
@@ -362,6 +310,10 @@ int rep_site_stop(struct rep_site *site, struct eng_stop *st)
 	rc = eng_regs(&site->t->t, &r);
 	if (rc < 0)
 		return rc;
+	if (site->planted && enters_middle(site, st, r->rip)) {
+		rc = rep_site_go_on(site);
+		return rc < 0 ? rc : 2;
+	}
 	if (!site->planted || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP || r->rip != mark + 1)
 		return 0;
 	r->rip = site->at;
@@ -377,7 +329,7 @@ int rep_site_close(struct rep_site *site)
 	if (r >= 0)
 		r = unguard(site);
 	if (r >= 0 && site->room)
-		r = rep_remote_quiet(site->t, SYS_munmap, (uint64_t[6]){ site->room, ROOM }, &result);
+		r = rep_remote_quiet(site->t, SYS_munmap, (uint64_t[6]){ site->room, REP_ROOM }, &result);
 	site->room = 0;
 	return r < 0 ? r : (int)result;
 }

@@ -7,6 +7,10 @@
 
 #define REP_GUARDS_MAX 16
 
+/* Room for a trampoline: its code begins anywhere in the first page, its data are in the last one. */
+#define REP_ROOM (CODE_TRAMP_MAX + 2 * 4096u)
+#define REP_ROOM_DATA (CODE_TRAMP_MAX + 4096u)
+
 struct rep_site {
 	struct rep_session *s;
 	struct rep_task *t;
@@ -19,7 +23,8 @@ struct rep_site {
 	bool jump, planted;
 	bool in_place;       /* its instruction cannot be copied: it is stepped over where it stands */
 	uint8_t bytes[CODE_JUMP_LEN]; /* what stands there when planted */
-	uint64_t room;       /* address of our mapping, 0 = none */
+	uint64_t room;       /* address of our mapping of REP_ROOM bytes, 0 = none */
+	uint64_t entry;      /* of the trampoline, in it */
 	struct rep_guard {   /* pages of code that the guest may write, write-protected meanwhile */
 		uint64_t page;
 		uint32_t prot;
@@ -27,6 +32,13 @@ struct rep_site {
 	unsigned n_guards;
 };
 
+/* --- room.c --- */
+/* Maps room within reach of the site. 1: done. 0: there is none. */
+int rep_room_map(struct rep_site *site) MUST_CHECK;
+/* Would a thread that enters the site's jump in the middle, at an instruction that it covers, trap there? */
+bool rep_room_fits(const struct rep_site *site);
+
+/* --- site.c --- */
 /* Prepares a site at that address for t. 1; 0: there is no code that could be watched. */
 int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task *t, uint64_t at, bool jump) MUST_CHECK;
 /* Makes passes for which all conditions hold stop the thread (with a breakpoint: all passes), and lets t, where it
