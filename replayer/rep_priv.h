@@ -185,6 +185,23 @@ int rep_diverged(struct rep_session *s, struct rep_task *t, const struct event *
 int rep_output(struct rep_session *s, struct rep_task *t, const struct event *ev) MUST_CHECK;
 int rep_output_keep(struct rep_session *s, struct rep_task *t) MUST_CHECK;
 
+/* --- snapshot.c --- */
+/* All that a replay is at one moment: every process frozen as a copy-on-write child, its threads' registers, contents of shared
+ * objects, the place in the log. */
+struct rep_snapshot;
+
+/* May be taken between events, and in the middle of computation of the thread that runs (all are stopped in user mode or in a call then);
+ * not at a place that has been reached while its event was not applied. The session goes on as if nothing had been. */
+int rep_snapshot_take(struct rep_session *s, struct rep_snapshot **ret, struct errinfo *ei) MUST_CHECK;
+/* The session is what it was then; what it was is gone. A snapshot can be restored any number of times. An error leaves a
+ * session that can only be freed, or restored again. */
+int rep_snapshot_restore(struct rep_session *s, const struct rep_snapshot *snap, struct errinfo *ei) MUST_CHECK;
+/* Before rep_session_free(). NULL is fine. */
+void rep_snapshot_free(struct rep_session *s, struct rep_snapshot *snap);
+/* How much memory it holds by itself: bytes of pages that only it has now, its shared objects and page tables. An estimate, costs as long as the kernel
+ * walks the tables of its processes. */
+uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap);
+
 /* --- machine.c --- */
 int rep_check_machine(struct rep_session *s, struct errinfo *ei) MUST_CHECK;
 
