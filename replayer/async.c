@@ -244,5 +244,5 @@ int rep_async_point(struct rep_session *s, struct rep_task *t, const struct even
 		rep_point_done(&q->point);
 	}
 	free(q);
-	return r < 0 ? r : rep_apply(s, t, ev, ei);
+	return MIN(r, 0);
 }

@@ -223,17 +223,13 @@ static int outcome(struct rep_session *s, struct rep_task *t, const struct event
 
 int rep_syscall(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
-	int r = rep_run_to_call(s, t, ev, ei);
-
-	return r < 0 ? r : outcome(s, t, ev, ei);
+	return outcome(s, t, ev, ei);
 }
 
 int rep_syscall_enter(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
-	int r = rep_run_to_call(s, t, ev, ei);
+	int r;
 
-	if (r < 0)
-		return r;
 	t->in_call = true;
 	r = rep_apply(s, t, ev, ei);
 	return r < 0 ? r : rep_output_keep(s, t);
@@ -284,39 +280,48 @@ static int run_to_fault(struct rep_session *s, struct rep_task *t, const struct 
 	return 0;
 }
 
-int rep_signal(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+int rep_signal_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
-	int r = 0;
-
 	if (!(ev->flags & EVENT_F_ASYNC))
-		r = run_to_fault(s, t, ev, (int)ev->signo, ei);
-	else if (ev->flags & EVENT_F_AT_CALL)
-		r = rep_run_to_call(s, t, ev, ei);
-	if (r >= 0)
-		r = rep_apply(s, t, ev, ei);
-	return r;
+		return run_to_fault(s, t, ev, (int)ev->signo, ei);
+	return ev->flags & EVENT_F_AT_CALL ? rep_run_to_call(s, t, ev, ei) : 0;
 }
 
-int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+/* cpuid, and this CPU answers by itself: rep_check_machine() has compared the features. */
+static bool not_trapped(const struct rep_session *s, const struct event *ev)
 {
-	bool cpuid = ev->kind == EVENT_CPUID;
-	struct user_regs_struct *r;
+	return ev->kind == EVENT_CPUID && !s->cpuid_faulting;
+}
+
+int rep_trap_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
 	enum eng_insn insn;
 	unsigned len;
 	int rc;
 
-	if (cpuid && !s->cpuid_faulting)
-		return 0; /* this CPU answers by itself: rep_check_machine() has compared the features */
+	if (not_trapped(s, ev))
+		return 0;
 	rc = run_to_fault(s, t, ev, SIGSEGV, ei);
 	if (rc < 0)
 		return rc;
 	insn = eng_trapped_insn(&t->t, &len);
-	if ((insn == ENG_INSN_CPUID) != cpuid || insn == ENG_INSN_OTHER)
+	if ((insn == ENG_INSN_CPUID) != (ev->kind == EVENT_CPUID) || insn == ENG_INSN_OTHER)
 		return rep_diverged(s, t, ev, ei, "got a fault of another instruction at %#" PRIx64, ev->rip);
-	rc = eng_regs(&t->t, &r);
-	if (rc < 0)
-		return rc;
-	if (cpuid) {
+	return 0;
+}
+
+int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	struct user_regs_struct *r;
+	unsigned len;
+	int rc = eng_regs(&t->t, &r);
+
+	(void)ei;
+	if (rc < 0 || not_trapped(s, ev))
+		return MIN(rc, 0);
+	if (eng_trapped_insn(&t->t, &len) == ENG_INSN_OTHER)
+		return ERR_GUEST;
+	if (ev->kind == EVENT_CPUID) {
 		r->rax = (uint32_t)ev->args[2];
 		r->rbx = ev->args[2] >> 32;
 		r->rcx = (uint32_t)ev->args[3];

@@ -205,16 +205,16 @@ void rep_stack_limit(struct rep_task *t, uint64_t limit)
 		log_debug("stack limit of the replayed process not set");
 }
 
-int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
+int rep_exec_arrive(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei)
 {
-	struct rep_task *old = rep_task(s, ev->thread), *t;
+	return old && !old->in_call ? rep_run_to_call(s, old, ev, ei) : 0; /* a call that became exec while nobody else ran */
+}
+
+int rep_exec(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei)
+{
+	struct rep_task *t;
 	int r;
 
-	if (old && !old->in_call) { /* a call that became exec while nobody else ran */
-		r = rep_run_to_call(s, old, ev, ei);
-		if (r < 0)
-			return r;
-	}
 	if (old && old->proc->live != 1)
 		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": exec of a process with other threads", ev->number);
 	if (old) {
@@ -265,13 +265,16 @@ static int make_child(struct rep_session *s, struct rep_task *t, const struct ev
 	return r < 0 ? r : adopt(s, t, replay_flags(flags), ev->child, (pid_t)tid, ret);
 }
 
+int rep_birth_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	return t->in_call ? 0 : rep_run_to_call(s, t, ev, ei); /* others may have run after its entry */
+}
+
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	struct rep_task *child;
-	int r = t->in_call ? 0 : rep_run_to_call(s, t, ev, ei); /* others may have run after its entry */
+	int r;
 
-	if (r < 0)
-		return r;
 	t->in_call = true;
 	r = make_child(s, t, ev, &child);
 	return r < 0 ? r : rep_apply(s, t, ev, ei);

@@ -51,6 +51,8 @@ struct rep_session {
 	} blobs[128];
 	uint64_t blob_clock;
 	uint64_t event;          /* last event replayed */
+	const struct event *pending; /* the next one, when the reader has given it */
+	bool arrived;            /* its thread is at its place */
 	uint64_t total;
 	bool cpuid_faulting;     /* cpuid was trapped when it was recorded, and can be here */
 	bool ended, truncated, output_closed;
@@ -65,11 +67,21 @@ struct rep_session {
 	uint32_t diverged_thread;
 };
 
+/* --- session.c --- */
+/* Replay of an event has two phases. In the first its thread runs to its place; ERR_STOPPED from there, when a debugger is attached,
+ * leaves the session in the middle of computation: the phase is begun again later and goes on. In the second the event happens. */
+/* The next event: 1, 0 at the end. Valid until rep_session_step(). */
+int rep_session_pending(struct rep_session *s, const struct event **ret, struct errinfo *ei) MUST_CHECK;
+/* The first phase, nothing when it was done: 1, 0 at the end. rep_session_step() does what is left of both. */
+int rep_session_arrive(struct rep_session *s, struct errinfo *ei) MUST_CHECK;
+
 /* --- procs.c --- */
 struct rep_task *rep_task(struct rep_session *s, uint32_t num); /* NULL = none */
 int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, struct errinfo *ei) MUST_CHECK;
 void rep_task_free(struct rep_session *s, struct rep_task *t);
-int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+int rep_exec_arrive(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+int rep_exec(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+int rep_birth_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 /* How far its stack may grow: user code meets the end of it. */
@@ -96,8 +108,9 @@ void rep_objects_free(struct rep_session *s);
 int rep_syscall(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_syscall_enter(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_syscall_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
-int rep_signal(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+int rep_signal_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_restart(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+int rep_trap_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 /* Runs t in user mode to the entry of the call that ev names. */
