@@ -12,77 +12,7 @@
 #include "base/log.h"
 #include "engine/sysprint.h"
 
-/* --- running --- */
-
-static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
-{
-	siginfo_t si;
-
-	switch (st->signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGFPE:
-	case SIGILL:
-	case SIGTRAP:
-		return eng_siginfo(&t->t, &si) >= 0 && si.si_code > 0;
-	}
-	return false; /* somebody signals the replayed process: not part of the recording */
-}
-
-/* At an entry the guest's own call must have been taken away first: it may never reach the kernel. */
-static bool call_pending(struct rep_task *t)
-{
-	struct user_regs_struct *r;
-
-	return t->place == REP_ENTRY && (eng_regs(&t->t, &r) < 0 || r->orig_rax != UINT64_MAX);
-}
-
-int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed)
-{
-	if (call_pending(t))
-		return ERR_CORRUPT;
-	for (;;) {
-		int r = eng_resume(&t->t, ENG_RUN, 0);
-
-		while (r >= 0) {
-			r = eng_wait_task(&t->t, ret);
-			if (r != ERR_INTERRUPTED || alarmed)
-				break;
-			r = 0;
-		}
-		if (r < 0)
-			return r;
-		switch (ret->kind) {
-		case ENG_STOP_SECCOMP:
-			t->place = REP_ENTRY;
-			return 0;
-		case ENG_STOP_SIGNAL:
-			if (!from_the_program(t, ret))
-				continue;
-			t->place = REP_USER;
-			return 0;
-		case ENG_STOP_GONE:
-		case ENG_STOP_EXITING:
-			return ERR_GUEST_GONE;
-		default:
-			continue;
-		}
-	}
-}
-
-int rep_step(struct rep_task *t, struct eng_stop *ret)
-{
-	int r = eng_resume(&t->t, ENG_STEP, 0);
-
-	while (r >= 0) {
-		r = eng_wait_task(&t->t, ret);
-		if (r != ERR_INTERRUPTED)
-			break;
-		r = 0;
-	}
-	t->place = r >= 0 && ret->kind == ENG_STOP_SECCOMP ? REP_ENTRY : REP_USER;
-	return r;
-}
+/* --- running to a call --- */
 
 static void call_of(const struct user_regs_struct *r, struct sys_call *c)
 {
@@ -144,7 +74,7 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 
 	if (t->in_call)
 		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": thread %u is already in a call", ev->number, t->num);
-	rc = rep_run(t, &st, false);
+	rc = rep_run(t, &st, 0);
 	if (rc >= 0 && st.kind != ENG_STOP_SECCOMP)
 		return rep_wrong_stop(s, t, ev, &st, ei);
 	if (rc >= 0)
@@ -264,7 +194,7 @@ static int run_to_fault(struct rep_session *s, struct rep_task *t, const struct 
 {
 	struct user_regs_struct *r;
 	struct eng_stop st;
-	int rc = rep_run(t, &st, false);
+	int rc = rep_run(t, &st, 0);
 
 	if (rc < 0)
 		return rc;

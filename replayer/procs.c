@@ -68,6 +68,7 @@ static int add_task(struct rep_session *s, uint32_t num, pid_t tid, struct eng_m
 	if (!t)
 		return -ENOMEM;
 	eng_task_init(&t->t, tid, p->tgid, mm);
+	t->session = s;
 	t->num = num;
 	t->proc = p;
 	buf_init(&t->written);
@@ -212,6 +213,7 @@ int rep_exec_arrive(struct rep_session *s, struct rep_task *old, const struct ev
 
 int rep_exec(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei)
 {
+	pid_t pid = old ? old->guest_pid : 0;
 	struct rep_task *t;
 	int r;
 
@@ -226,6 +228,8 @@ int rep_exec(struct rep_session *s, struct rep_task *old, const struct event *ev
 	r = rep_new_process(s, ev->thread, &t, ei);
 	if (r < 0)
 		return r;
+	t->guest_pid = ev->pid ? ev->pid : pid;
+	t->guest_tid = t->guest_pid;
 	rep_stack_limit(t, ev->args[0] ? ev->args[0] : 8u << 20);
 	return rep_apply(s, t, ev, ei);
 }
@@ -277,7 +281,11 @@ int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev,
 
 	t->in_call = true;
 	r = make_child(s, t, ev, &child);
-	return r < 0 ? r : rep_apply(s, t, ev, ei);
+	if (r < 0)
+		return r;
+	child->guest_pid = ev->pid;
+	child->guest_tid = ev->tid;
+	return rep_apply(s, t, ev, ei);
 }
 
 /* --- exit --- */

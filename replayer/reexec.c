@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "engine/patch.h"
+
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #define MADV_GUARD_REMOVE 103
@@ -127,7 +129,11 @@ int rep_reexec(struct rep_session *s, struct rep_task *t, const struct event *ev
 	}
 	if (t->sysno == SYS_madvise && a[2] == MADV_FREE)
 		a[2] = MADV_DONTNEED;
-	r = rep_remote(t, t->sysno, a, &result);
+	r = eng_patch_lift(&t->t, 0, UINT64_MAX); /* what moves would take them along */
+	if (r >= 0)
+		r = rep_remote(t, t->sysno, a, &result);
+	if (r >= 0)
+		r = eng_patch_lower(&t->t, 0, UINT64_MAX);
 	if (r < 0)
 		return r;
 	if (result != ev->result)

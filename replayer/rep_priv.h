@@ -22,7 +22,9 @@ enum rep_place {
 
 struct rep_task {
 	struct eng_task t; /* first */
+	struct rep_session *session;
 	uint32_t num;
+	pid_t guest_pid, guest_tid; /* as the program knows them */
 	struct rep_proc *proc;
 	enum rep_place place;
 	bool in_call;       /* SYSCALL_ENTER or BIRTH replayed, its SYSCALL_EXIT is to come */
@@ -31,6 +33,9 @@ struct rep_task {
 	uint64_t args[6];
 	struct buf written; /* bytes of a write that was entered: they may change until its exit */
 	bool have_written;
+	uint64_t counted;   /* steps of a point that is told by their number, made already */
+	uint64_t over;      /* the breakpoint at this address has been dealt with: the thread goes over it. 0 = none */
+	uint64_t awaited;   /* rep_run() comes back when a breakpoint at this address is hit; 0 = none */
 };
 
 struct rep_session {
@@ -65,6 +70,7 @@ struct rep_session {
 	struct code_cache *code;
 	struct sigaction old_alarm;
 	uint32_t diverged_thread;
+	const struct rep_hooks *hooks; /* NULL: no debugger */
 };
 
 /* --- session.c --- */
@@ -116,15 +122,36 @@ int rep_checksum(struct rep_session *s, struct rep_task *t, const struct event *
 /* Runs t in user mode to the entry of the call that ev names. */
 int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 
-/* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on) only when `alarmed`
- * is given: when a signal of ours came. */
-int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed) MUST_CHECK;
-/* One instruction. */
-int rep_step(struct rep_task *t, struct eng_stop *ret) MUST_CHECK;
 /* "got read(3, ...) at 0x..." Appends. */
 void rep_describe_stop(struct rep_task *t, const struct eng_stop *st, struct buf *out);
 /* Another stop came than the event asks for. */
 int rep_wrong_stop(struct rep_session *s, struct rep_task *t, const struct event *ev, const struct eng_stop *st, struct errinfo *ei);
+
+/* --- run.c --- */
+/* Runs in user mode to the next thing the program does. ERR_INTERRUPTED (the thread runs on): a signal of ours came after that time
+ * (os_mono_ns(); 0 = none). ERR_STOPPED: for the debugger. */
+int rep_run(struct rep_task *t, struct eng_stop *ret, uint64_t deadline) MUST_CHECK;
+/* One instruction. No debugger sees it. */
+int rep_step(struct rep_task *t, struct eng_stop *ret) MUST_CHECK;
+/* The same, seen: ERR_STOPPED before it (ret->kind is ENG_STOP_NONE) or behind it. */
+int rep_step_seen(struct rep_task *t, struct eng_stop *ret) MUST_CHECK;
+/* Does a debugger want single steps of t now? */
+bool rep_stepping(struct rep_task *t);
+
+/* What a debugger that is attached to a session wants to know of threads that run. */
+enum rep_runs { REP_RUNS, REP_STEPS };
+struct rep_hooks {
+	/* t is about to run: does it run, or make one step (enum rep_runs)? An error is handed through, ERR_STOPPED as well. */
+	int (*before)(void *ctx, struct rep_task *t);
+	/* t stands at a breakpoint of the debugger, before its instruction: 0 go on (over it), or ERR_STOPPED. */
+	int (*passed)(void *ctx, struct rep_task *t);
+	/* t has stopped; is_step: behind the step that before() has asked for, which is no doing of the program's. 0: it does not
+	 * concern the debugger. 1: it was for it, t goes on. Or an error, ERR_STOPPED. */
+	int (*stopped)(void *ctx, struct rep_task *t, const struct eng_stop *st, bool is_step);
+	/* A signal of ours came while t runs: shall it stop? */
+	bool (*tick)(void *ctx, struct rep_task *t);
+	void *ctx;
+};
 
 /* --- async.c --- */
 /* Runs t to the place inside of computation that the event describes. */
@@ -184,7 +211,7 @@ void rep_point_closest(const struct rep_point *p, struct buf *out);
 /* --- rep_string.c --- */
 /* Runs t to p inside of a repeated string instruction. 1: it is there. 0: *st came instead. ERR_INTERRUPTED as in rep_run(). *passes counts
  * executions of the instruction that were not it. */
-int rep_string_find(struct rep_task *t, struct rep_point *p, struct eng_stop *st, uint64_t *passes) MUST_CHECK;
+int rep_string_find(struct rep_task *t, struct rep_point *p, struct eng_stop *st, uint64_t deadline, uint64_t *passes) MUST_CHECK;
 
 /* --- reexec.c --- */
 /* Runs the call that t is in again, as the event asks. Only calls of a table, with the arguments that a recorder lets pass: others are ERR_CORRUPT. */
