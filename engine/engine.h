@@ -13,6 +13,7 @@
 #include <sys/user.h>
 #include "base/err.h"
 #include "engine/aspace.h"
+#include "engine/patch.h"
 #include "engine/syscall.h"
 
 /* What a task reported. */
@@ -52,6 +53,7 @@ struct eng_mm {
 	uint64_t brk;        /* end of the heap, 0 = not known yet */
 	uint64_t spare[16];  /* scratch areas of threads that have ended */
 	unsigned n_spare;
+	struct eng_patches patches; /* breakpoints */
 	void *owner;         /* what a policy keeps about it; a copy made by fork has none */
 	void (*owner_free)(void *owner); /* called with it at the end of the address space, unless owner is NULL */
 };
@@ -117,7 +119,8 @@ int eng_xstate_set(struct eng_task *t, const void *buf, size_t len) MUST_CHECK;
 uint64_t eng_regs_hash(const struct user_regs_struct *r);
 
 /* --- memory --- */
-/* Whole n bytes or an error (-EFAULT). Reading ignores protections; writing too (private pages are copied first). */
+/* All of it is what the guest has: the int3s of engine/patch.h do not show, and are not written over.
+ * Whole n bytes or an error (-EFAULT). Reading ignores protections; writing too (private pages are copied first). */
 int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
 int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n) MUST_CHECK;
 /* As many bytes as are there. */
