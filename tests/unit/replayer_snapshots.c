@@ -33,7 +33,8 @@ struct place {
 struct alive {
 	struct rep_snapshot *snap;
 	uint64_t event, hash; /* hash: in the middle, when it is taken there */
-	off_t written;
+	char *written; /* owned: the output so far */
+	size_t written_len;
 };
 
 struct run {
@@ -246,6 +247,16 @@ static int step(struct run *u)
 
 /* --- snapshots --- */
 
+static char *output(struct run *u, size_t *ret_len)
+{
+	off_t n = lseek(u->out, 0, SEEK_END);
+	char *p = malloc((size_t)n + 1);
+
+	must(p && os_pread_full(u->out, p, (size_t)n, 0) == n);
+	*ret_len = (size_t)n;
+	return p;
+}
+
 /* Instructions that single steps do not end behind, or show to the program. */
 static bool steps_badly(const uint8_t *b)
 {
@@ -288,6 +299,7 @@ static void take(struct run *u)
 
 	rep_snapshot_free(u->s, a->snap);
 	a->snap = NULL;
+	free(a->written);
 	if (draw(u, 2))
 		into_the_middle(u);
 	began = os_mono_ns();
@@ -297,7 +309,7 @@ static void take(struct run *u)
 	u->worst_take = MAX(u->worst_take, ns);
 	u->n_taken++;
 	a->event = u->s->event;
-	a->written = lseek(u->out, 0, SEEK_CUR);
+	a->written = output(u, &a->written_len);
 	a->hash = fingerprint(u);
 }
 
@@ -315,8 +327,10 @@ static void restore(struct run *u)
 	u->restore_ns += ns;
 	u->worst_restore = MAX(u->worst_restore, ns);
 	u->n_restored++;
-	need(u, ftruncate(u->out, a->written), "take output back");
-	lseek(u->out, a->written, SEEK_SET);
+	/* It may be earlier or later than where we were. */
+	need(u, ftruncate(u->out, 0), "take output back");
+	lseek(u->out, 0, SEEK_SET);
+	need(u, os_write_full(u->out, a->written, a->written_len), "take output back");
 	if (u->s->event != a->event || fingerprint(u) != a->hash)
 		die(u, ERR_DIVERGED, "restored, but not what it was");
 }
@@ -345,16 +359,8 @@ static void with_snapshots(struct run *u)
 	for (size_t i = 0; i < ALIVE - 1; i++) /* one is left to the session */
 		rep_snapshot_free(u->s, u->alive[i].snap);
 	close_session(u);
-}
-
-static char *output(struct run *u, size_t *ret_len)
-{
-	off_t n = lseek(u->out, 0, SEEK_END);
-	char *p = malloc((size_t)n + 1);
-
-	must(p && os_pread_full(u->out, p, (size_t)n, 0) == n);
-	*ret_len = (size_t)n;
-	return p;
+	for (size_t i = 0; i < ALIVE; i++)
+		free(u->alive[i].written);
 }
 
 static void both_passes(struct run *u)
