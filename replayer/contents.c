@@ -264,13 +264,16 @@ static int load_tail(const struct content *c)
 	return 0;
 }
 
-static int load(const struct content *c)
+static int load(struct rep_session *s, const struct content *c)
 {
 	struct rep_object *o = c->object;
 	int r;
 
 	if (!o->mapped && o->writes == c->writes)
 		return 0;
+	r = rep_snapshots_resize(s, o, c->size);
+	if (r < 0)
+		return r;
 	o->size = c->size;
 	o->writes = UINT64_MAX; /* not known while it is half done */
 	r = ftruncate(o->fd, (off_t)c->size) < 0 ? -errno : load_pieces(c);
@@ -296,6 +299,6 @@ int rep_contents_load(struct rep_session *s, const struct rep_contents *c)
 	}
 	for (uint64_t i = 0; i < c->n && r >= 0; i++)
 		if (c->of[i])
-			r = load(c->of[i]);
+			r = load(s, c->of[i]);
 	return r;
 }

@@ -142,6 +142,7 @@ static int map_object(struct rep_session *s, struct rep_task *t, const struct ef
 		return r;
 	if (e->flags & MAP_F_PRIVATE) {
 		m->object = 0; /* what is written to it stays here */
+		o->viewed = true;
 		return do_mmap(t, e, MAP_PRIVATE, o->fd);
 	}
 	m->flags |= ASPACE_SHARED;

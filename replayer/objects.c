@@ -85,6 +85,8 @@ int rep_object_resize(struct rep_session *s, uint64_t n, uint64_t size)
 	struct rep_object *o;
 	int r = rep_object(s, n, &o);
 
+	if (r >= 0)
+		r = rep_snapshots_resize(s, o, size);
 	if (r < 0)
 		return r;
 	o->size = size;

@@ -39,6 +39,7 @@ struct rep_object {
 	int fd;          /* memfd */
 	uint64_t size;
 	bool mapped;     /* shared, once */
+	bool viewed;     /* mapped privately, once */
 	uint64_t writes; /* object_writes when its content was written last by us: equal = same content, unless it was mapped */
 };
 
@@ -223,6 +224,16 @@ int rep_diverged(struct rep_session *s, struct rep_task *t, const struct event *
 int rep_output(struct rep_session *s, struct rep_task *t, const struct event *ev) MUST_CHECK;
 int rep_output_keep(struct rep_session *s, struct rep_task *t) MUST_CHECK;
 
+/* --- keep.c --- */
+/* Pages of a frozen process, put aside. */
+struct rep_kept;
+
+/* Puts aside what the process will lose when the object gets that size. *list grows. */
+int rep_keep(pid_t pid, const struct rep_object *o, uint64_t size, struct rep_kept **list) MUST_CHECK;
+int rep_kept_write(const struct rep_kept *list, struct rep_task *t) MUST_CHECK;
+uint64_t rep_kept_bytes(const struct rep_kept *list);
+void rep_kept_free(struct rep_kept *list);
+
 /* --- snapshot.c --- */
 /* All that a replay is at one moment: every process frozen as a copy-on-write child, its threads' registers, contents of shared
  * objects, the place in the log. */
@@ -236,6 +247,8 @@ int rep_snapshot_take(struct rep_session *s, struct rep_snapshot **ret, struct e
 int rep_snapshot_restore(struct rep_session *s, const struct rep_snapshot *snap, struct errinfo *ei) MUST_CHECK;
 /* Before rep_session_free(). NULL is fine. */
 void rep_snapshot_free(struct rep_session *s, struct rep_snapshot *snap);
+/* The object will have that size now: snapshots see to it that they lose nothing. */
+int rep_snapshots_resize(struct rep_session *s, const struct rep_object *o, uint64_t size) MUST_CHECK;
 /* How much memory it holds by itself: bytes of pages that only it has now, its shared objects and page tables. An estimate, costs as long as the kernel
  * walks the tables of its processes. */
 uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap);

@@ -30,6 +30,7 @@ struct frozen {
 	const struct eng_mm *of; /* only while the snapshot is taken: it may be gone later */
 	pid_t pid;               /* 0 = none yet */
 	struct eng_mm *mm;       /* owned; without a descriptor: nobody reads there */
+	struct rep_kept *kept;   /* what it has lost */
 };
 
 struct saved_proc {
@@ -273,6 +274,7 @@ static void frozen_done(struct frozen *f)
 		rep_reap(f->pid);
 	}
 	eng_mm_unref(f->mm);
+	rep_kept_free(f->kept);
 }
 
 static void unlist(struct rep_session *s, struct rep_snapshot *snap)
@@ -348,8 +350,11 @@ static int thaw(struct rep_session *s, const struct rep_snapshot *snap, size_t f
 		if (r < 0)
 			break;
 		rep_stack_limit(t, p->stack_limit);
+		if (!first)
+			r = rep_kept_write(snap->frozen[frozen].kept, t);
 		first = first ? first : t;
-		r = thaw_threads(s, snap, i, t);
+		if (r >= 0)
+			r = thaw_threads(s, snap, i, t);
 	}
 	return r;
 }
@@ -408,6 +413,20 @@ int rep_snapshot_restore(struct rep_session *s, const struct rep_snapshot *snap,
 	return 0;
 }
 
+/* --- while they live --- */
+
+int rep_snapshots_resize(struct rep_session *s, const struct rep_object *o, uint64_t size)
+{
+	int r = 0;
+
+	if (!o->viewed || size >= o->size)
+		return 0;
+	for (struct rep_snapshot *snap = s->snapshots; snap; snap = snap->next)
+		for (size_t i = 0; i < snap->n_frozen && r >= 0; i++)
+			r = rep_keep(snap->frozen[i].pid, o, size, &snap->frozen[i].kept);
+	return r;
+}
+
 /* --- accounting --- */
 
 static const char *proc_text(pid_t pid, const char *name, char *text, size_t cap)
@@ -441,6 +460,7 @@ static uint64_t frozen_bytes(const struct frozen *f)
 	const char *p = proc_text(f->pid, "smaps_rollup", text, sizeof(text));
 	uint64_t n = field(p, "\nPrivate_Dirty:") + field(p, "\nSwap:");
 
+	n += rep_kept_bytes(f->kept);
 	return n + field(proc_text(f->pid, "status", text, sizeof(text)), "\nVmPTE:");
 }
 
