@@ -91,7 +91,7 @@ static struct rep_proc *new_proc(pid_t tgid)
 	return p;
 }
 
-static int wait_first_stop(pid_t tid)
+int rep_wait_first_stop(pid_t tid)
 {
 	struct eng_task t = { .tid = tid };
 	struct eng_stop st;
@@ -103,21 +103,20 @@ static int wait_first_stop(pid_t tid)
 	return r < 0 ? r : st.kind == ENG_STOP_TRAP ? 0 : ERR_GUEST_GONE;
 }
 
-/* The new task tid has stopped for the first time: takes it up. It is killed when that fails: nobody else knows of it. */
-static int adopt(struct rep_session *s, struct rep_task *parent, uint64_t flags, uint32_t num, pid_t tid, struct rep_task **ret)
+/* The new task tid, made by clone with these flags where `from` is the memory, has stopped for the first time: takes it up. It is killed when that
+ * fails: nobody else knows of it. */
+static int adopt(struct rep_session *s, struct eng_mm *from, uint64_t flags, struct rep_proc *proc, uint32_t num, pid_t tid, struct rep_task **ret)
 {
 	struct eng_mm *mm = NULL;
 	struct rep_proc *p = NULL;
 	int r = 0;
 
 	if (flags & CLONE_VM)
-		mm = eng_mm_ref(parent->t.mm);
+		mm = eng_mm_ref(from);
 	else
-		r = parent ? eng_mm_fork(parent->t.mm, tid, &mm) : eng_mm_new(tid, &mm);
-	if (r >= 0) {
-		mm->gate = ENG_STUB_GATE;
-		p = flags & CLONE_THREAD ? parent->proc : new_proc(tid);
-	}
+		r = eng_mm_fork(from, tid, &mm);
+	if (r >= 0)
+		p = flags & CLONE_THREAD ? proc : new_proc(tid);
 	if (p && flags & CLONE_THREAD)
 		p->refs++;
 	r = r < 0 ? r : p ? add_task(s, num, tid, mm, p, ret) : -ENOMEM;
@@ -126,23 +125,27 @@ static int adopt(struct rep_session *s, struct rep_task *parent, uint64_t flags,
 	return r;
 }
 
+int rep_spawn(struct rep_session *s, struct eng_task *from, uint64_t flags, struct rep_proc *proc, uint32_t num, struct rep_task **ret)
+{
+	int64_t tid;
+	int r = eng_remote(from, SYS_clone, (uint64_t[6]){ flags }, &tid);
+
+	if (r >= 0)
+		r = tid < 0 ? (int)tid : rep_wait_first_stop((pid_t)tid);
+	return r < 0 ? r : adopt(s, from->mm, flags, proc, num, (pid_t)tid, ret);
+}
+
 int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, struct errinfo *ei)
 {
 	struct eng_task template;
-	int64_t tid;
 	int r;
 
 	eng_task_init(&template, s->template, s->template, s->template_mm);
-	r = eng_remote(&template, SYS_clone, (uint64_t[6]){ CLONE_FILES | CLONE_PARENT | SIGCHLD }, &tid);
-	if (r >= 0)
-		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
-	if (r >= 0)
-		r = adopt(s, NULL, 0, num, (pid_t)tid, ret);
+	r = rep_spawn(s, &template, CLONE_FILES | CLONE_PARENT | SIGCHLD, NULL, num, ret);
 	return r < 0 ? errinfo_set_r(ei, r, "make a process for the replay") : r;
 }
 
-/* Lets a task that was killed go on to its end. */
-static void reap(pid_t tid)
+void rep_reap(pid_t tid)
 {
 	struct eng_task t = { .tid = tid };
 	struct eng_stop st;
@@ -164,8 +167,25 @@ static void kill_process(pid_t tgid, pid_t tid)
 {
 	kill(tgid, SIGKILL);
 	if (tid != tgid)
-		reap(tid);
-	reap(tgid);
+		rep_reap(tid);
+	rep_reap(tgid);
+}
+
+void rep_kill_live(struct rep_session *s)
+{
+	/* One that is gone may be somebody else by now. */
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i] && !s->tasks[i]->t.gone)
+			kill(s->tasks[i]->proc->tgid, SIGKILL);
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i] && !s->tasks[i]->t.gone && s->tasks[i]->t.tid != s->tasks[i]->proc->tgid)
+			rep_reap(s->tasks[i]->t.tid);
+	/* Leaders are reported last. */
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i]) {
+			rep_reap(s->tasks[i]->proc->tgid);
+			rep_task_free(s, s->tasks[i]);
+		}
 }
 
 void rep_kill_all(struct rep_session *s)
@@ -265,8 +285,8 @@ static int make_child(struct rep_session *s, struct rep_task *t, const struct ev
 	int r = rep_remote(t, SYS_clone, (uint64_t[6]){ replay_flags(flags) }, &tid);
 
 	if (r >= 0)
-		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
-	return r < 0 ? r : adopt(s, t, replay_flags(flags), ev->child, (pid_t)tid, ret);
+		r = tid < 0 ? (int)tid : rep_wait_first_stop((pid_t)tid);
+	return r < 0 ? r : adopt(s, t->t.mm, replay_flags(flags), t->proc, ev->child, (pid_t)tid, ret);
 }
 
 int rep_birth_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)

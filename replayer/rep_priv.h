@@ -39,6 +39,16 @@ struct rep_task {
 	uint64_t awaited;   /* rep_run() comes back when a breakpoint at this address is hit; 0 = none */
 };
 
+/* Shared memory of guests. Mappings of it may be writable: what was not written by us is known only from looking. */
+struct rep_object {
+	int refs;        /* the session and snapshots: two of one number may live, made before and after a restore */
+	int fd;          /* memfd */
+	uint64_t size;
+	bool mapped;     /* shared, once */
+	bool viewed;     /* mapped privately, once */
+	uint64_t writes; /* object_writes when its content was written last by us: equal = same content, unless it was mapped */
+};
+
 struct rep_session {
 	struct store_reader *reader;
 	struct rep_options opt;
@@ -47,9 +57,9 @@ struct rep_session {
 	uint32_t cap_tasks;
 	pid_t template;          /* pristine empty process that new ones are forked from */
 	struct eng_mm *template_mm;
-	int *objects;            /* memfd of shared object n, 0 = none (stored + 1) */
-	uint64_t *object_size;
+	struct rep_object **objects; /* shared object n, NULL = none */
 	uint64_t cap_objects;
+	uint64_t object_writes;  /* counts what is written to them by us */
 	struct rep_blob_fd {
 		struct blob_id id;
 		int fd;
@@ -72,6 +82,8 @@ struct rep_session {
 	struct sigaction old_alarm;
 	uint32_t diverged_thread;
 	const struct rep_hooks *hooks; /* NULL: no debugger */
+	struct rep_snapshot *snapshots; /* all that live, newest first */
+	struct rep_snapshot *latest;    /* taken or restored last, NULL = none or freed since */
 };
 
 /* --- session.c --- */
@@ -89,11 +101,18 @@ void rep_task_free(struct rep_session *s, struct rep_task *t);
 int rep_exec_arrive(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_exec(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_birth_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+/* Makes a task of that number by clone in `from`, which keeps its registers. CLONE_THREAD: of that process; else proc is NULL. */
+int rep_spawn(struct rep_session *s, struct eng_task *from, uint64_t flags, struct rep_proc *proc, uint32_t num, struct rep_task **ret) MUST_CHECK;
+int rep_wait_first_stop(pid_t tid) MUST_CHECK;
+/* Lets a task that was killed go on to its end, and waits for that. Nobody's child: returns at once. */
+void rep_reap(pid_t tid);
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 int rep_exit(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
 /* How far its stack may grow: user code meets the end of it. */
 void rep_stack_limit(struct rep_task *t, uint64_t limit);
-void rep_kill_all(struct rep_session *s);
+/* All replayed processes; the template and frozen ones stay. No task is left, and nothing of them to wait for. */
+void rep_kill_live(struct rep_session *s);
+void rep_kill_all(struct rep_session *s); /* and every other child of ours: at the end of a session */
 
 /* --- effects.c --- */
 int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
@@ -101,15 +120,35 @@ int rep_apply(struct rep_session *s, struct rep_task *t, const struct event *ev,
 int rep_remote(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret) MUST_CHECK;
 /* The same, and the thread's registers are as before afterwards: for one that stands outside of any call of its own. */
 int rep_remote_quiet(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret) MUST_CHECK;
-/* The memfd of shared object n. */
-int rep_object_fd(struct rep_session *s, uint64_t n) MUST_CHECK;
 /* Does the range hold the page that calls of ours are made from? addr + len may overflow: such a range touches everything behind addr. */
 static inline bool rep_touches_gate(uint64_t addr, uint64_t len)
 {
 	return len && addr < ENG_STUB_GATE + 4096 && (addr + len > ENG_STUB_GATE || addr + len < addr);
 }
 int rep_check_inputs(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
+void rep_blobs_free(struct rep_session *s);
+
+/* --- objects.c --- */
+/* Shared object n, made when it is new. */
+int rep_object(struct rep_session *s, uint64_t n, struct rep_object **ret) MUST_CHECK;
+/* Its memfd. */
+int rep_object_fd(struct rep_session *s, uint64_t n) MUST_CHECK;
+int rep_object_resize(struct rep_session *s, uint64_t n, uint64_t size) MUST_CHECK;
+/* What lies behind its end in the last page is written too, what lies behind that page is dropped: nothing can be there. */
+int rep_object_write(struct rep_session *s, uint64_t n, uint64_t off, const uint8_t *p, size_t len) MUST_CHECK;
 void rep_objects_free(struct rep_session *s);
+
+/* --- contents.c --- */
+/* The contents of all shared objects at one moment. Equal pieces are stored once for those that were saved one after the other. */
+struct rep_contents;
+/* before: saved earlier, to share with; NULL = nothing. */
+int rep_contents_save(struct rep_session *s, const struct rep_contents *before, struct rep_contents **ret) MUST_CHECK;
+/* The session has those objects with that content and no others. */
+int rep_contents_load(struct rep_session *s, const struct rep_contents *c) MUST_CHECK;
+void rep_contents_free(struct rep_contents *c); /* NULL is fine */
+/* Bytes of pieces that only it has. */
+uint64_t rep_contents_bytes(const struct rep_contents *c);
+void rep_object_unref(struct rep_object *o);
 
 /* --- calls.c --- */
 int rep_syscall(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei) MUST_CHECK;
@@ -226,6 +265,16 @@ int rep_diverged(struct rep_session *s, struct rep_task *t, const struct event *
 int rep_output(struct rep_session *s, struct rep_task *t, const struct event *ev) MUST_CHECK;
 int rep_output_keep(struct rep_session *s, struct rep_task *t) MUST_CHECK;
 
+/* --- keep.c --- */
+/* Pages of a frozen process, put aside. */
+struct rep_kept;
+
+/* Puts aside what the process will lose when the object gets that size. *list grows. */
+int rep_keep(pid_t pid, const struct rep_object *o, uint64_t size, struct rep_kept **list) MUST_CHECK;
+int rep_kept_write(const struct rep_kept *list, struct rep_task *t) MUST_CHECK;
+uint64_t rep_kept_bytes(const struct rep_kept *list);
+void rep_kept_free(struct rep_kept *list);
+
 /* --- snapshot.c --- */
 /* All that a replay is at one moment: every process frozen as a copy-on-write child, its threads' registers, contents of shared
  * objects, the place in the log. */
@@ -239,6 +288,8 @@ int rep_snapshot_take(struct rep_session *s, struct rep_snapshot **ret, struct e
 int rep_snapshot_restore(struct rep_session *s, const struct rep_snapshot *snap, struct errinfo *ei) MUST_CHECK;
 /* Before rep_session_free(). NULL is fine. */
 void rep_snapshot_free(struct rep_session *s, struct rep_snapshot *snap);
+/* The object will have that size now: snapshots see to it that they lose nothing. */
+int rep_snapshots_resize(struct rep_session *s, const struct rep_object *o, uint64_t size) MUST_CHECK;
 /* How much memory it holds by itself: bytes of pages that only it has now, its shared objects and page tables. An estimate, costs as long as the kernel
  * walks the tables of its processes. */
 uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap);

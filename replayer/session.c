@@ -114,6 +114,8 @@ void rep_session_free(struct rep_session *s)
 {
 	if (!s)
 		return;
+	while (s->snapshots)
+		rep_snapshot_free(s, s->snapshots);
 	rep_kill_all(s);
 	eng_traps_leave(&s->traps);
 	sigaction(SIGALRM, &s->old_alarm, NULL);
@@ -124,6 +126,7 @@ void rep_session_free(struct rep_session *s)
 	free(s->tasks);
 	eng_mm_unref(s->template_mm);
 	rep_objects_free(s);
+	rep_blobs_free(s);
 	if (CPU_COUNT(&s->affinity))
 		sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
 	free(s);
