@@ -130,12 +130,12 @@ static const char *anonymous_name(const struct files_exec *x, const struct mappi
 	return x && x->brk && m->start >= x->brk && m->start < heap_end ? "[heap]" : NULL;
 }
 
+/* The model has a mapping for each call, the kernel makes one of neighbours. Not so of a file's parts, which mostly differ in what
+ * the model does not know (whether they were ever writable). */
 static bool joins(const struct line *a, const struct line *b)
 {
-	bool anon = a->m.flags & ASPACE_ANON;
-
-	return a->m.end == b->m.start && a->m.prot == b->m.prot && a->m.flags == b->m.flags && a->m.dev == b->m.dev && a->m.ino == b->m.ino &&
-	       a->m.object == b->m.object && a->name == b->name && (anon || a->m.offset + (a->m.end - a->m.start) == b->m.offset);
+	return a->m.end == b->m.start && a->m.prot == b->m.prot && a->m.flags == b->m.flags && a->m.flags & ASPACE_ANON &&
+	       !(a->m.flags & ASPACE_SHARED) && a->name == b->name;
 }
 
 /* What strangers called a file must not end the line. */
