@@ -290,6 +290,9 @@ int rep_snapshot_restore(struct rep_session *s, const struct rep_snapshot *snap,
 void rep_snapshot_free(struct rep_session *s, struct rep_snapshot *snap);
 /* The object will have that size now: snapshots see to it that they lose nothing. */
 int rep_snapshots_resize(struct rep_session *s, const struct rep_object *o, uint64_t size) MUST_CHECK;
+/* Is the memory of t's process what it was then? 1, 0; *hint (0 at first) is an address that differed, where it is looked first the next time. Memory
+ * shared with others is compared with what it is now. */
+int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint) MUST_CHECK;
 /* How much memory it holds by itself: bytes of pages that only it has now, its shared objects and page tables. An estimate, costs as long as the kernel
  * walks the tables of its processes. */
 uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap);

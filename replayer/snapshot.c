@@ -20,10 +20,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/os.h"
+#include "engine/patch.h"
 
 /* An address space. */
 struct frozen {
@@ -41,6 +43,8 @@ struct saved_proc {
 
 struct saved_task {
 	uint32_t num;
+	pid_t guest_pid, guest_tid;
+	uint64_t counted;
 	size_t proc;
 	bool in_call, have_written;
 	struct user_regs_struct regs, entry;
@@ -195,6 +199,9 @@ static int save_task(struct rep_snapshot *snap, struct rep_task *t)
 	if (rc < 0)
 		return rc;
 	to->num = t->num;
+	to->guest_pid = t->guest_pid;
+	to->guest_tid = t->guest_tid;
+	to->counted = t->counted;
 	to->proc = proc_of(snap, t);
 	if (t->t.tid == t->proc->tgid)
 		snap->procs[to->proc].leader = snap->n_tasks;
@@ -363,6 +370,9 @@ static int load_task(struct rep_session *s, const struct saved_task *from)
 {
 	struct rep_task *t = rep_task(s, from->num);
 
+	t->guest_pid = from->guest_pid;
+	t->guest_tid = from->guest_tid;
+	t->counted = from->counted;
 	t->in_call = from->in_call;
 	t->entry = from->entry;
 	t->sysno = from->sysno;
@@ -378,6 +388,8 @@ static int load_task(struct rep_session *s, const struct saved_task *from)
 static void load_session(struct rep_session *s, const struct rep_snapshot *snap)
 {
 	s->event = snap->event;
+	s->pending = NULL;
+	s->arrived = false;
 	s->ended = snap->ended;
 	s->truncated = snap->truncated;
 	s->first_status = snap->first_status;
@@ -425,6 +437,67 @@ int rep_snapshots_resize(struct rep_session *s, const struct rep_object *o, uint
 		for (size_t i = 0; i < snap->n_frozen && r >= 0; i++)
 			r = rep_keep(snap->frozen[i].pid, o, size, &snap->frozen[i].kept);
 	return r;
+}
+
+/* --- comparing --- */
+
+#define COMPARE_CHUNK (1u << 18)
+
+static const struct frozen *frozen_for(const struct rep_snapshot *snap, uint32_t num)
+{
+	for (size_t i = 0; i < snap->n_tasks; i++)
+		if (snap->tasks[i].num == num)
+			return &snap->frozen[snap->procs[snap->tasks[i].proc].frozen];
+	return NULL;
+}
+
+/* What cannot be read counts as zero. */
+static void read_frozen(const struct frozen *f, uint64_t addr, uint8_t *buf, size_t n)
+{
+	struct iovec to = { buf, n }, from = { (void *)addr, n };
+	ssize_t got = process_vm_readv(f->pid, &to, 1, &from, 1, 0);
+
+	got = MAX(got, (ssize_t)0);
+	memset(buf + got, 0, n - (size_t)got);
+	eng_patch_hide(f->mm, addr, buf, n);
+}
+
+static bool same_range(const struct frozen *f, struct rep_task *t, uint64_t addr, size_t n, uint8_t *a, uint8_t *b, uint64_t *ret_at)
+{
+	ssize_t got = eng_read_some(&t->t, addr, a, n);
+	size_t i = 0;
+
+	got = MAX(got, (ssize_t)0);
+	memset(a + got, 0, n - (size_t)got);
+	read_frozen(f, addr, b, n);
+	if (!memcmp(a, b, n))
+		return true;
+	while (a[i] == b[i])
+		i++;
+	*ret_at = ALIGN_DOWN(addr + i, 4096ull);
+	return false;
+}
+
+int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint)
+{
+	const struct frozen *f = frozen_for(snap, t->num);
+	const struct aspace *as = &t->t.mm->as;
+	CLEANUP(freep) uint8_t *buf = malloc(2 * (size_t)COMPARE_CHUNK);
+
+	if (!f || !buf)
+		return buf ? 0 : -ENOMEM;
+	if (*hint && !same_range(f, t, *hint, 4096, buf, buf + COMPARE_CHUNK, hint))
+		return 0;
+	for (size_t i = 0; i < as->n; i++) {
+		const struct mapping *m = &as->m[i];
+
+		if (!(m->prot & PROT_WRITE))
+			continue;
+		for (uint64_t at = m->start; at < m->end; at += COMPARE_CHUNK)
+			if (!same_range(f, t, at, MIN(m->end - at, (uint64_t)COMPARE_CHUNK), buf, buf + COMPARE_CHUNK, hint))
+				return 0;
+	}
+	return 1;
 }
 
 /* --- accounting --- */

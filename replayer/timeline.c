@@ -221,7 +221,7 @@ int dbg_state_equal(struct dbg *d, struct rep_task *t, struct dbg_state *st)
 	r = eng_xstate(&t->t, now, sizeof(now), &len);
 	if (r < 0 || len != st->xstate_len || memcmp(now + 576, st->xstate + 576, len - 576) || memcmp(now + 32, st->xstate + 32, 512 - 96))
 		return MIN(r, 0);
-	return rep_snapshot_same_memory(d->s, st->snap, t, &st->hint);
+	return rep_snapshot_same_memory(st->snap, t, &st->hint);
 }
 
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
