@@ -142,7 +142,7 @@ int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei) MUST_CHECK;
 int dbg_state_take(struct dbg *d, struct dbg_state *ret, struct errinfo *ei) MUST_CHECK;
 void dbg_state_done(struct dbg *d, struct dbg_state *st);
 /* Is the thread that runs in that state? 1, 0. */
-int dbg_state_equal(struct dbg *d, struct rep_task *t, struct dbg_state *st) MUST_CHECK;
+int dbg_state_equal(struct rep_task *t, struct dbg_state *st) MUST_CHECK;
 
 /* --- reverse.c --- */
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;

@@ -40,7 +40,7 @@ static int is_goal(struct dbg *d, struct rep_task *t, uint64_t addr)
 	if (!near_goal(d))
 		return 0;
 	if (g->state && addr == g->state->regs.rip) {
-		int r = dbg_state_equal(d, t, (struct dbg_state *)g->state);
+		int r = dbg_state_equal(t, (struct dbg_state *)g->state);
 
 		if (r)
 			return r;

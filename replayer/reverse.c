@@ -260,7 +260,7 @@ static int is_there(struct approach *a)
 
 	if (a->goal->arrive)
 		return a->d->here.arrived;
-	return t ? dbg_state_equal(a->d, t, (struct dbg_state *)a->goal->state) : 0;
+	return t ? dbg_state_equal(t, (struct dbg_state *)a->goal->state) : 0;
 }
 
 /* At most n single steps: 1 *ret_n of them lead to the goal, 0 more are needed. */

@@ -478,6 +478,18 @@ static bool same_range(const struct frozen *f, struct rep_task *t, uint64_t addr
 	return false;
 }
 
+/* The model does not know how far a stack has grown. */
+static uint64_t start_of(const struct mapping *m, struct rep_task *t)
+{
+	struct user_regs_struct *regs;
+	uint64_t used;
+
+	if (!(m->flags & ASPACE_GROWSDOWN) || eng_regs(&t->t, &regs) < 0)
+		return m->start;
+	used = ALIGN_DOWN(regs->rsp - 128, 4096ull);
+	return used < m->start && m->start - used < 1ull << 30 ? used : m->start;
+}
+
 int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint)
 {
 	const struct frozen *f = frozen_for(snap, t->num);
@@ -493,7 +505,7 @@ int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t
 
 		if (!(m->prot & PROT_WRITE))
 			continue;
-		for (uint64_t at = m->start; at < m->end; at += COMPARE_CHUNK)
+		for (uint64_t at = start_of(m, t); at < m->end; at += COMPARE_CHUNK)
 			if (!same_range(f, t, at, MIN(m->end - at, (uint64_t)COMPARE_CHUNK), buf, buf + COMPARE_CHUNK, hint))
 				return 0;
 	}

@@ -209,7 +209,7 @@ static bool same_registers(const struct user_regs_struct *a, const struct user_r
 	return !memcmp(&x, &y, sizeof(x));
 }
 
-int dbg_state_equal(struct dbg *d, struct rep_task *t, struct dbg_state *st)
+int dbg_state_equal(struct rep_task *t, struct dbg_state *st)
 {
 	uint8_t now[ENG_XSTATE_MAX];
 	struct user_regs_struct *regs;
