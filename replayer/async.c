@@ -262,14 +262,10 @@ static int one_step(struct rep_session *s, struct rep_task *t, const struct even
 static int run_steps(struct search *q, struct errinfo *ei)
 {
 	uint64_t n = q->ev->args[EVENT_POINT_STEPS_RUN];
-	int64_t result;
 	int r = 0;
 
 	if (n > STEPS_MAX)
 		return ERR_LIMIT;
-	/* From the entry of a call that was taken away the first step only leaves the kernel. */
-	if (q->t->place == REP_ENTRY)
-		r = rep_remote_quiet(q->t, SYS_getpid, (uint64_t[6]){ 0 }, &result);
 	while (q->t->counted < n && r >= 0)
 		r = one_step(q->s, q->t, q->ev, ei);
 	if (r < 0)

@@ -3,6 +3,8 @@
 #define LOG_AREA "replayer.run"
 #include "replayer/rep_priv.h"
 
+#include <sys/syscall.h>
+
 #include "base/log.h"
 #include "base/os.h"
 #include "engine/patch.h"
@@ -104,9 +106,15 @@ static bool is_step(struct rep_task *t, const struct eng_stop *st)
 static int step(struct rep_task *t, struct eng_stop *ret)
 {
 	struct user_regs_struct *regs;
+	int64_t result;
 	uint64_t at;
-	int lowered, r = eng_regs(&t->t, &regs);
+	int lowered, r = 0;
 
+	/* from the entry of a call that was taken away the first step would only leave the kernel */
+	if (t->place == REP_ENTRY)
+		r = rep_remote_quiet(t, SYS_getpid, (uint64_t[6]){ 0 }, &result);
+	if (r >= 0)
+		r = eng_regs(&t->t, &regs);
 	if (r < 0)
 		return r;
 	at = regs->rip;
