@@ -27,6 +27,8 @@ struct eng_patch {
 	uint32_t users;            /* how often it was set */
 	uint16_t lifted;           /* how often it is lifted */
 	uint8_t original;          /* when planted */
+	uint8_t byte;              /* what is planted: an int3, or a piece of code: */
+	uint8_t piece, place;      /* its length, and where in it this byte is; 0: none */
 	bool planted;              /* our byte was put there */
 	bool shared;               /* parked, since the memory there now is not the process's own */
 };
@@ -40,11 +42,12 @@ struct eng_patches {
 };
 
 /* Counts: each set needs its own clear. 1: planted (or lifted just now), 0: parked, there is no such memory. -EBUSY: memory that
- * others see too, or that follows a file (mappings that are shared, views); nothing is set then. -ENOMEM. */
+ * others see too, or that follows a file (mappings that are shared, views); -EEXIST: a piece stands there; nothing is set then. -ENOMEM. */
 int eng_patch_set(struct eng_task *t, uint64_t addr) MUST_CHECK;
 /* ERR_NOT_FOUND: it was not set. With any other error (the guest is gone) it is forgotten all the same. */
 int eng_patch_clear(struct eng_task *t, uint64_t addr) MUST_CHECK;
-/* The patch at addr, planted or not; NULL: none. Valid until the next set, clear or fork. A SIGTRAP at addr + 1 is ours when it is planted. */
+/* The patch at addr, planted or not; NULL: none. Valid until the next set, clear or fork. A SIGTRAP at addr + 1 is ours when it is planted
+ * and no piece. */
 const struct eng_patch *eng_patch_find(const struct eng_mm *mm, uint64_t addr);
 /* Makes guest and overlay agree: plants what was parked and has memory now, again where memory was replaced or written over, parks
  * what has lost its memory or has got shared memory instead. Costs one comparison when the model has not changed. */
@@ -52,10 +55,21 @@ int eng_patch_sync(struct eng_task *t) MUST_CHECK;
 /* The same whether the model has changed or not: after the guest may have written code. */
 int eng_patch_sync_all(struct eng_task *t) MUST_CHECK;
 
-/* Takes the int3s of len bytes away until eng_patch_lower() with the same range. They nest. Sets within the range in between are planted. */
+/* Takes the patches of len bytes away (and pieces as a whole) until eng_patch_lower() with the same range. They nest. What is set within the range
+ * in between is planted. */
 int eng_patch_lift(struct eng_task *t, uint64_t addr, uint64_t len) MUST_CHECK;
 /* Puts them back: what is there by then is what belongs there. */
 int eng_patch_lower(struct eng_task *t, uint64_t addr, uint64_t len) MUST_CHECK;
+
+/* --- pieces --- */
+
+/* Puts n bytes of code at addr, as invisible as int3s. Unlike those a piece is never planted again where other memory has come: it is taken
+ * away as a whole by the sync that finds that, and eng_patch_stands() says so. -EEXIST: something is patched there already, -EFAULT: it is
+ * not all there, -EBUSY as above. */
+int eng_patch_put(struct eng_task *t, uint64_t addr, const uint8_t *bytes, uint8_t n) MUST_CHECK;
+bool eng_patch_stands(const struct eng_mm *mm, uint64_t addr);
+/* Puts the guest's bytes back, if it stands, and forgets the piece. ERR_NOT_FOUND: there is none at addr. */
+int eng_patch_take(struct eng_task *t, uint64_t addr) MUST_CHECK;
 
 /* --- for engine.h's own reading and writing, and for who reads guest memory in another way --- */
 

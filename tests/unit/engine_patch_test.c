@@ -430,4 +430,102 @@ START_TEST(gone)
 }
 END_TEST
 
-TEST_MAIN("patch", stops, reads, writes, counts, lifted, parked, own_int3, shared, forked, random_walk, many, gone)
+static void expect_raw(struct eng_task *t, uint64_t addr, const char *want, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ck_assert_msg(raw(t, addr + i) == (uint8_t)want[i], "byte %zu: %02x", i, raw(t, addr + i));
+}
+#define MINE(i) (uint8_t)((i) % 100)
+
+START_TEST(pieces)
+{
+	static const uint8_t jump[5] = { 0xe9, 1, 2, 3, 4 };
+	uint8_t all[16], buf[16];
+	struct eng_task t;
+
+	begin(&t);
+	ck_assert_int_eq(eng_read(&t, AREA, all, 16), 0);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 9), 1);
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 5, jump, 5), -EEXIST);
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 4, jump, 5), 0);
+	expect_raw(&t, AREA + 4, "\xe9\x01\x02\x03\x04\xcc", 6);
+	ck_assert(eng_patch_stands(t.mm, AREA + 4));
+	ck_assert(!eng_patch_stands(t.mm, AREA + 5));
+	ck_assert(!eng_patch_stands(t.mm, AREA + 9));
+	for (unsigned n = 0; n < 16; n++) {
+		ck_assert_int_eq(eng_read(&t, AREA + n, buf, 16 - n), 0);
+		ck_assert_mem_eq(buf, all + n, 16 - n);
+	}
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 6), -EEXIST);
+	ck_assert_int_eq(eng_patch_clear(&t, AREA + 6), ERR_NOT_FOUND);
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 8, jump, 1), -EEXIST);
+	ck_assert_int_eq(eng_patch_take(&t, AREA + 5), ERR_NOT_FOUND);
+	/* lifted as a whole, from any side */
+	for (unsigned i = 4; i < 9; i++) {
+		ck_assert_int_eq(eng_patch_lift(&t, AREA + i, 1), 0);
+		expect_raw(&t, AREA + 4, "\x04\x05\x06\x07\x08\xcc", 6);
+		ck_assert_int_eq(eng_patch_sync_all(&t), 0);
+		expect_raw(&t, AREA + 4, "\x04\x05\x06\x07\x08\xcc", 6);
+		ck_assert_int_eq(eng_patch_lower(&t, AREA + i, 1), 0);
+		expect_raw(&t, AREA + 4, "\xe9\x01\x02\x03\x04\xcc", 6);
+	}
+	/* what is written shows, and stays under it */
+	put(&t, AREA + 6, 0xaa);
+	ck_assert_uint_eq(guest_byte(&t, AREA + 6), 0xaa);
+	expect_raw(&t, AREA + 4, "\xe9\x01\x02\x03\x04", 5);
+	ck_assert_int_eq(eng_patch_take(&t, AREA + 4), 0);
+	expect_raw(&t, AREA + 4, "\x04\x05\xaa\x07\x08\xcc", 6);
+	ck_assert_uint_eq(t.mm->patches.n, 1);
+	/* not there, shared */
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 2 * PAGE - 2, jump, 5), -EFAULT);
+	ck_assert_uint_eq(raw(&t, AREA + 2 * PAGE - 2), MINE(2 * PAGE - 2));
+	ck_assert_uint_eq(t.mm->patches.n, 1);
+	guest_map(&t, AREA + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 2 * PAGE - 2, jump, 5), -EBUSY);
+	ck_assert_uint_eq(raw(&t, AREA + 2 * PAGE - 2), MINE(2 * PAGE - 2));
+	ck_assert_uint_eq(t.mm->patches.n, 1);
+	guest_end(&t);
+}
+END_TEST
+
+/* Half of a piece is worse than none. */
+START_TEST(broken_pieces)
+{
+	static const uint8_t jump[5] = { 0xe9, 1, 2, 3, 4 };
+	const uint64_t at = AREA + PAGE - 3;
+	struct eng_task t;
+
+	begin(&t);
+	ck_assert_int_eq(eng_patch_put(&t, at, jump, 5), 0);
+	unmap(&t, AREA + PAGE, PAGE);
+	guest_anon(&t, AREA + PAGE, PAGE);
+	ck_assert_int_eq(eng_patch_sync(&t), 0);
+	ck_assert(!eng_patch_stands(t.mm, at));
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_uint_eq(raw(&t, at + i), MINE(PAGE - 3 + i));
+	ck_assert_uint_eq(raw(&t, at + 3), 0);
+	/* it does not come back by itself */
+	ck_assert_int_eq(eng_patch_sync_all(&t), 0);
+	ck_assert_int_eq(eng_patch_lift(&t, at, 5), 0);
+	ck_assert_int_eq(eng_patch_lower(&t, at, 5), 0);
+	ck_assert(!eng_patch_stands(t.mm, at));
+	ck_assert_uint_eq(raw(&t, at), MINE(PAGE - 3));
+	ck_assert_int_eq(eng_patch_take(&t, at), 0);
+	ck_assert_uint_eq(t.mm->patches.n, 0);
+	/* the guest writes into it; and while it is lifted */
+	ck_assert_int_eq(eng_patch_put(&t, AREA, jump, 5), 0);
+	raw_write(&t, AREA + 2, 0x77);
+	ck_assert_int_eq(eng_patch_sync_all(&t), 0);
+	expect_raw(&t, AREA, "\x00\x01\x77\x03\x04", 5);
+	ck_assert_int_eq(eng_patch_take(&t, AREA), 0);
+	ck_assert_int_eq(eng_patch_put(&t, AREA, jump, 5), 0);
+	ck_assert_int_eq(eng_patch_lift(&t, AREA, 5), 0);
+	put(&t, AREA + 3, 0x78);
+	ck_assert_int_eq(eng_patch_lower(&t, AREA, 5), 0);
+	expect_raw(&t, AREA, "\x00\x01\x77\x78\x04", 5);
+	ck_assert(!eng_patch_stands(t.mm, AREA));
+	guest_end(&t);
+}
+END_TEST
+
+TEST_MAIN("patch", stops, reads, writes, counts, lifted, parked, own_int3, shared, forked, pieces, broken_pieces, random_walk, many, gone)
