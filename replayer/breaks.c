@@ -105,11 +105,11 @@ static int clear_all(struct rep_task *t)
 	return r;
 }
 
-static int plant(struct dbg *d, struct rep_task *t)
+static int plant(struct dbg *d, struct rep_task *t, bool user)
 {
 	int r = clear_all(t);
 
-	for (size_t i = 0; i < d->n_points && r >= 0; i++)
+	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
 		if (!is_watch(&d->points[i]))
 			r = set_patch(t, d->points[i].b.addr);
 	for (size_t i = 0; i < ARRAY_SIZE(d->own) && r >= 0; i++)
@@ -135,13 +135,15 @@ static int clear_others(struct dbg *d, const struct eng_mm *mm)
 int dbg_breaks_sync(struct dbg *d)
 {
 	struct rep_task *t = dbg_any_task(d);
+	bool user = d->goal && d->goal->user; /* searches of ours are quicker without the client's */
 	int r = clear_others(d, t ? t->t.mm : NULL);
 
 	if (!t || r < 0)
 		return r;
-	if (t->t.mm == d->patched && d->patched_generation == d->generation)
+	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user)
 		return eng_patch_sync(&t->t);
-	r = plant(d, t);
+	r = plant(d, t, user);
+	d->patched_user = user;
 	d->patched = t->t.mm;
 	d->patched_generation = d->generation;
 	return r;

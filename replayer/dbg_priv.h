@@ -23,7 +23,7 @@ struct dbg_checkpoint {
 struct dbg_goal {
 	uint64_t events;                     /* so many are replayed ... */
 	bool arrive;                         /* ... and the next one's place is reached */
-	const struct dbg_state *state;       /* ... and the thread that runs then is in that state; NULL: any */
+	struct dbg_state *state;             /* ... and the thread that runs then is in that state; NULL: any */
 	uint64_t addr, hits;                 /* ... and it stands there for so many times; 0: does not matter */
 	bool user;                           /* breakpoints, signals and calls stop as the client wants it */
 	bool keep;                           /* checkpoints are made on the way */
@@ -33,11 +33,9 @@ struct dbg_goal {
 /* The state of a thread in the middle of computation, to know it again. Equal states of one computation are one place: there is no
  * difference that anybody could see. */
 struct dbg_state {
-	struct user_regs_struct regs;
-	uint8_t *xstate; /* owned */
-	size_t xstate_len;
+	struct rep_point point;
 	struct rep_snapshot *snap; /* owned; its memory */
-	uint64_t hint;   /* address of a page that differed last time */
+	uint64_t hint;   /* an address that differed last time */
 };
 
 /* Where it stands. */
@@ -81,6 +79,10 @@ struct dbg {
 	bool inner;                  /* the stop is for us, not for the client */
 	uint64_t hits;               /* of goal->addr */
 	uint64_t own[2];             /* breakpoints of ours, 0 = none */
+	bool patched_user;           /* those of the client are among the patches */
+	struct dbg_finder *finder;   /* NULL: none is open */
+	uint64_t uncounted;          /* a thread stands there, was interrupted, and is not counted yet; 0 = none */
+	uint64_t standing;           /* address at which the thread stood when counting began: that does not count. 0 = none */
 	uint64_t last_tick, last_checkpoint;
 	bool checkpoint_due, told;   /* told: this arrival has stopped the client already */
 
@@ -143,6 +145,20 @@ int dbg_state_take(struct dbg *d, struct dbg_state *ret, struct errinfo *ei) MUS
 void dbg_state_done(struct dbg *d, struct dbg_state *st);
 /* Is the thread that runs in that state? 1, 0. */
 int dbg_state_equal(struct rep_task *t, struct dbg_state *st) MUST_CHECK;
+/* The same; if not, *ret is a condition that would have told it, as of rep_point_compare(). */
+int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_cond *known, unsigned n, struct code_cond *ret) MUST_CHECK;
+
+/* --- finder.c --- */
+/* Can a jump stand there? */
+bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr);
+/* The computation of d->goal begins, or goes on: puts jumps where they can be. */
+int dbg_finder_open(struct dbg *d) MUST_CHECK;
+/* An address at which an int3 is needed nevertheless, 0 = none: for the state, or for what is counted. */
+uint64_t dbg_finder_needs(const struct dbg *d, bool state);
+/* A stop of t: 0 not ours, 1 goes on, ERR_STOPPED at the goal. */
+int dbg_finder_stop(struct dbg *d, struct rep_task *t, const struct eng_stop *st) MUST_CHECK;
+/* The guest is as it was; d->hits tells what was counted. */
+int dbg_finder_close(struct dbg *d) MUST_CHECK;
 
 /* --- reverse.c --- */
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;

@@ -39,15 +39,19 @@ static int is_goal(struct dbg *d, struct rep_task *t, uint64_t addr)
 
 	if (!near_goal(d))
 		return 0;
-	if (g->state && addr == g->state->regs.rip) {
-		int r = dbg_state_equal(t, (struct dbg_state *)g->state);
+	if (g->state && addr == g->state->point.regs.rip) {
+		int r = dbg_state_equal(t, g->state);
 
 		if (r)
 			return r;
 	}
-	if (g->addr && addr == g->addr)
-		return ++d->hits == g->hits;
-	return 0;
+	if (!g->addr || addr != g->addr)
+		return 0;
+	if (addr == d->standing) {
+		d->standing = 0;
+		return 0;
+	}
+	return ++d->hits == g->hits;
 }
 
 /* It has executed instructions: one, or nobody knows how many. */
@@ -115,9 +119,16 @@ static int stopped(void *ctx, struct rep_task *t, const struct eng_stop *st, boo
 	uint64_t addr;
 	int r;
 
-	if (st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP)
+	if (st->kind != ENG_STOP_SIGNAL)
 		return 0;
+	if (st->signo != SIGTRAP) /* somebody enters a jump of ours in the middle */
+		return st->signo == SIGILL ? dbg_finder_stop(d, t, st) : 0;
 	note_ran(d, is_step);
+	r = dbg_finder_stop(d, t, st);
+	if (r) {
+		d->inner = true;
+		return r;
+	}
 	r = d->goal && d->goal->user ? dbg_breaks_watched(d, t) : 0;
 	if (r) {
 		d->inner = false;
@@ -279,7 +290,9 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 	r = rep_session_arrive(d->s, ei);
 	if (r == ERR_STOPPED && d->inner && d->checkpoint_due) {
 		d->checkpoint_due = false;
-		r = dbg_checkpoint(d, ei);
+		r = dbg_finder_close(d); /* no jump of ours in a checkpoint */
+		if (r >= 0)
+			r = dbg_checkpoint(d, ei);
 		return r < 0 ? r : 2;
 	}
 	if (r == ERR_STOPPED)
@@ -323,6 +336,29 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	return 0;
 }
 
+/* The computation that the goal lies in begins or goes on. */
+static int look_out(struct dbg *d)
+{
+	const struct dbg_goal *g = d->goal;
+	struct rep_task *t = dbg_next_task(d);
+	struct user_regs_struct *regs;
+	int r = 0;
+
+	if (!near_goal(d) || (!g->state && !g->addr) || d->finder)
+		return 0;
+	if (t && g->addr && !d->hits && eng_regs(&t->t, &regs) >= 0 && regs->rip == g->addr)
+		d->standing = g->addr;
+	if (t && g->state) {
+		r = eng_regs(&t->t, &regs);
+		if (r >= 0 && regs->rip == g->state->point.regs.rip)
+			r = dbg_state_equal(t, g->state);
+	}
+	if (r)
+		return r < 0 ? r : 2;
+	r = dbg_finder_open(d);
+	return r < 0 ? r : dbg_breaks_own(d, dbg_finder_needs(d, true), dbg_finder_needs(d, false));
+}
+
 static int one_event(struct dbg *d, struct errinfo *ei)
 {
 	const struct dbg_goal *g = d->goal;
@@ -354,26 +390,28 @@ static int one_event(struct dbg *d, struct errinfo *ei)
 
 int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 {
-	int r = dbg_breaks_sync(d);
+	int r, closed;
 
 	d->goal = g;
-	d->hits = 0;
+	d->hits = d->standing = d->uncounted = 0;
 	d->inner = false;
 	d->moves++;
-	if (r >= 0)
-		r = dbg_breaks_own(d, 0, 0);
+	d->own[0] = d->own[1] = 0;
+	d->patched = NULL;
+	r = dbg_breaks_sync(d);
 	if (g->user)
 		dbg_breaks_note(d);
 	while (r == 0) {
-		/* the address to look for counts in its own computation only: elsewhere it costs */
-		if (near_goal(d))
-			r = dbg_breaks_own(d, g->state ? g->state->regs.rip : 0, g->addr);
-		if (r >= 0)
+		r = look_out(d);
+		if (r == 0)
 			r = one_event(d, ei);
 	}
+	closed = dbg_finder_close(d);
 	d->goal = NULL;
 	if (dbg_breaks_own(d, 0, 0) < 0)
 		log_debug("breakpoint stays");
+	if (r >= 0 && closed < 0)
+		r = closed;
 	return r == 2 ? 0 : r;
 }
 

@@ -235,6 +235,8 @@ struct rep_point {
 };
 
 int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_point *ret, struct errinfo *ei) MUST_CHECK;
+/* The present state of t, with some memory around its stack. */
+int rep_point_take(struct rep_task *t, struct rep_point *ret) MUST_CHECK;
 void rep_point_done(struct rep_point *p);
 /* Compares the state of t, which stands at the point's address, with the wanted one: 1 equal, 0 not. Then
  * *ret_lesson is a condition that would have told it, not among the n known ones; ret_lesson->kind is
@@ -290,9 +292,10 @@ int rep_snapshot_restore(struct rep_session *s, const struct rep_snapshot *snap,
 void rep_snapshot_free(struct rep_session *s, struct rep_snapshot *snap);
 /* The object will have that size now: snapshots see to it that they lose nothing. */
 int rep_snapshots_resize(struct rep_session *s, const struct rep_object *o, uint64_t size) MUST_CHECK;
-/* Is the memory of t's process what it was then? 1, 0; *hint (0 at first) is an address that differed, where it is looked first the next time. Memory
+/* Is the memory of t's process what it was then? 1, 0; *hint (0 at first) is a word of 8 bytes that differed, where it is looked first the next time, *want
+ * (may be NULL) what it was then. Memory
  * shared with others is compared with what it is now. */
-int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint) MUST_CHECK;
+int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint, uint64_t *want) MUST_CHECK;
 /* How much memory it holds by itself: bytes of pages that only it has now, its shared objects and page tables. An estimate, costs as long as the kernel
  * walks the tables of its processes. */
 uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap);

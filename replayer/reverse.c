@@ -12,18 +12,44 @@
 /* A place to come back to, or to stop before. */
 struct place {
 	struct dbg_goal goal;
-	struct dbg_state state; /* goal.state points here when it is in the middle of computation */
+	struct dbg_state state;    /* goal.state points here when it is in the middle of computation */
+	struct rep_snapshot *snap; /* the place itself, when the goal lies `ahead` single steps behind it: owned, or NULL */
+	uint64_t ahead;
 };
 
 /* --- places --- */
 
-/* The present one. */
-static int place_take(struct dbg *d, struct place *ret, struct errinfo *ei)
+/* In the middle of computation: to the next instruction that can be found quickly. Some of those single steps may lead to the next event. */
+static int place_shift(struct dbg *d, struct place *p, struct errinfo *ei)
+{
+	enum { AHEAD_MAX = 16 };
+	struct rep_task *t = dbg_next_task(d);
+	struct user_regs_struct *regs;
+	int r = 1;
+
+	while (r > 0 && p->ahead < AHEAD_MAX) {
+		r = eng_regs(&t->t, &regs);
+		if (r < 0 || dbg_finder_fits(d, t, regs->rip))
+			break;
+		if (!p->snap)
+			r = rep_snapshot_take(d->s, &p->snap, ei);
+		if (r >= 0)
+			r = dbg_step_inside(d, ei);
+		p->ahead++;
+	}
+	p->goal.arrive = d->here.arrived;
+	return MIN(r, 0);
+}
+
+/* The present one; shift: of an instruction close behind it, if that is found more quickly. */
+static int place_take(struct dbg *d, bool shift, struct place *ret, struct errinfo *ei)
 {
 	int r = 0;
 
 	*ret = (struct place){ .goal = { .events = d->s->event, .arrive = d->here.arrived } };
-	if (!d->here.arrived && d->here.computing) {
+	if (shift && !d->here.arrived && d->here.computing)
+		r = place_shift(d, ret, ei);
+	if (r >= 0 && !d->here.arrived && d->here.computing) {
 		r = dbg_state_take(d, &ret->state, ei);
 		ret->goal.state = &ret->state;
 	}
@@ -32,6 +58,7 @@ static int place_take(struct dbg *d, struct place *ret, struct errinfo *ei)
 
 static void place_done(struct dbg *d, struct place *p)
 {
+	rep_snapshot_free(d->s, p->snap);
 	if (p->goal.state)
 		dbg_state_done(d, &p->state);
 }
@@ -42,8 +69,8 @@ static int place_return(struct dbg *d, struct place *p, struct errinfo *ei)
 	struct dbg_goal g = p->goal;
 	int r;
 
-	if (g.state) {
-		r = dbg_restore(d, p->state.snap, ei);
+	if (g.state || p->snap) {
+		r = dbg_restore(d, p->snap ? p->snap : p->state.snap, ei);
 		d->here.computing = true;
 		return r;
 	}
@@ -260,7 +287,7 @@ static int is_there(struct approach *a)
 
 	if (a->goal->arrive)
 		return a->d->here.arrived;
-	return t ? dbg_state_equal(t, (struct dbg_state *)a->goal->state) : 0;
+	return t ? dbg_state_equal(t, a->goal->state) : 0;
 }
 
 /* At most n single steps: 1 *ret_n of them lead to the goal, 0 more are needed. */
@@ -434,8 +461,8 @@ static int step_backwards(struct dbg *d, struct place *here, pid_t tid, struct d
 	if (runs == t && (here->goal.state || here->goal.arrive)) {
 		struct event ev = { 0 };
 
-		r = here->goal.arrive ? last_executed(d, num, here->goal.events + 1, &ev, ei) : 1;
-		r = r < 0 ? r : last_instruction(d, &here->goal, here->goal.arrive && faults(&ev) ? 2 : 1, ei);
+		r = here->goal.arrive && !here->ahead ? last_executed(d, num, here->goal.events + 1, &ev, ei) : 1;
+		r = r < 0 ? r : last_instruction(d, &here->goal, here->ahead + (here->goal.arrive && !here->ahead && faults(&ev) ? 2 : 1), ei);
 		if (r)
 			return MIN(r, 0);
 	}
@@ -454,7 +481,7 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 	/* a place between events is come back to by a checkpoint */
 	r = !d->here.arrived && !d->here.computing ? dbg_checkpoint(d, ei) : 0;
 	if (r >= 0)
-		r = place_take(d, &here, ei);
+		r = place_take(d, how->how != DBG_CONTINUE, &here, ei);
 	if (r < 0)
 		return r;
 	d->what = how->how == DBG_CONTINUE ? "searching backwards" : "stepping backwards";

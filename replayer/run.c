@@ -197,7 +197,7 @@ static int run_once(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
 	r = go(t, ret, deadline, over || how != REP_RUNS);
 	if (r < 0)
 		return r;
-	if (ret->kind == ENG_STOP_SIGNAL && ret->signo == SIGTRAP)
+	if (ret->kind == ENG_STOP_SIGNAL)
 		t->place = REP_USER;
 	if (is_awaited(t, ret))
 		return 1;

@@ -462,7 +462,8 @@ static void read_frozen(const struct frozen *f, uint64_t addr, uint8_t *buf, siz
 	eng_patch_hide(f->mm, addr, buf, n);
 }
 
-static bool same_range(const struct frozen *f, struct rep_task *t, uint64_t addr, size_t n, uint8_t *a, uint8_t *b, uint64_t *ret_at)
+/* Not: *ret_at is a word that differs, *want (may be NULL) what it held. */
+static bool same_range(const struct frozen *f, struct rep_task *t, uint64_t addr, size_t n, uint8_t *a, uint8_t *b, uint64_t *ret_at, uint64_t *want)
 {
 	ssize_t got = eng_read_some(&t->t, addr, a, n);
 	size_t i = 0;
@@ -474,7 +475,10 @@ static bool same_range(const struct frozen *f, struct rep_task *t, uint64_t addr
 		return true;
 	while (a[i] == b[i])
 		i++;
-	*ret_at = ALIGN_DOWN(addr + i, 4096ull);
+	i &= ~(size_t)7;
+	*ret_at = addr + i;
+	if (want)
+		memcpy(want, b + i, sizeof(*want));
 	return false;
 }
 
@@ -490,7 +494,7 @@ static uint64_t start_of(const struct mapping *m, struct rep_task *t)
 	return used < m->start && m->start - used < 1ull << 30 ? used : m->start;
 }
 
-int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint)
+int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t, uint64_t *hint, uint64_t *want)
 {
 	const struct frozen *f = frozen_for(snap, t->num);
 	const struct aspace *as = &t->t.mm->as;
@@ -498,7 +502,7 @@ int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t
 
 	if (!f || !buf)
 		return buf ? 0 : -ENOMEM;
-	if (*hint && !same_range(f, t, *hint, 4096, buf, buf + COMPARE_CHUNK, hint))
+	if (*hint && !same_range(f, t, *hint, 8, buf, buf + COMPARE_CHUNK, hint, want))
 		return 0;
 	for (size_t i = 0; i < as->n; i++) {
 		const struct mapping *m = &as->m[i];
@@ -506,7 +510,7 @@ int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t
 		if (!(m->prot & PROT_WRITE))
 			continue;
 		for (uint64_t at = start_of(m, t); at < m->end; at += COMPARE_CHUNK)
-			if (!same_range(f, t, at, MIN(m->end - at, (uint64_t)COMPARE_CHUNK), buf, buf + COMPARE_CHUNK, hint))
+			if (!same_range(f, t, at, MIN(m->end - at, (uint64_t)COMPARE_CHUNK), buf, buf + COMPARE_CHUNK, hint, want))
 				return 0;
 	}
 	return 1;

@@ -173,55 +173,48 @@ int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei)
 int dbg_state_take(struct dbg *d, struct dbg_state *ret, struct errinfo *ei)
 {
 	struct rep_task *t = dbg_next_task(d);
-	struct user_regs_struct *regs;
 	int r;
 
 	*ret = (struct dbg_state){ 0 };
 	if (!t)
 		return errinfo_set(ei, ERR_NOT_FOUND, "nobody runs here");
-	ret->xstate = malloc(ENG_XSTATE_MAX);
-	r = ret->xstate ? eng_regs(&t->t, &regs) : -ENOMEM;
+	r = rep_point_take(t, &ret->point);
 	if (r >= 0) {
-		ret->regs = *regs;
-		r = eng_xstate(&t->t, ret->xstate, ENG_XSTATE_MAX, &ret->xstate_len);
-	}
-	if (r >= 0)
 		r = rep_snapshot_take(d->s, &ret->snap, ei);
-	if (r < 0)
-		dbg_state_done(d, ret);
+		if (r < 0)
+			rep_point_done(&ret->point);
+	}
 	return r < 0 ? errinfo_set_r(ei, r, "note the state of the thread") : 0;
 }
 
 void dbg_state_done(struct dbg *d, struct dbg_state *st)
 {
-	free(st->xstate);
+	rep_point_done(&st->point);
 	rep_snapshot_free(d->s, st->snap);
 	*st = (struct dbg_state){ 0 };
 }
 
-static bool same_registers(const struct user_regs_struct *a, const struct user_regs_struct *b)
-{
-	struct user_regs_struct x = *a, y = *b;
-
-	x.orig_rax = y.orig_rax = 0;
-	x.eflags &= ~0x10100ull; /* single steps: TF, RF */
-	y.eflags &= ~0x10100ull;
-	return !memcmp(&x, &y, sizeof(x));
-}
-
 int dbg_state_equal(struct rep_task *t, struct dbg_state *st)
 {
-	uint8_t now[ENG_XSTATE_MAX];
-	struct user_regs_struct *regs;
-	size_t len;
-	int r = eng_regs(&t->t, &regs);
+	int r = rep_point_compare(&st->point, t, NULL, 0, NULL);
 
-	if (r < 0 || !same_registers(regs, &st->regs))
-		return MIN(r, 0);
-	r = eng_xstate(&t->t, now, sizeof(now), &len);
-	if (r < 0 || len != st->xstate_len || memcmp(now + 576, st->xstate + 576, len - 576) || memcmp(now + 32, st->xstate + 32, 512 - 96))
-		return MIN(r, 0);
-	return rep_snapshot_same_memory(st->snap, t, &st->hint);
+	return r > 0 ? rep_snapshot_same_memory(st->snap, t, &st->hint, NULL) : r;
+}
+
+int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_cond *known, unsigned n, struct code_cond *ret)
+{
+	struct code_cond c = { .kind = CODE_COND_WORD };
+	int r = rep_point_compare(&st->point, t, known, n, ret);
+
+	if (r <= 0)
+		return r;
+	r = rep_snapshot_same_memory(st->snap, t, &st->hint, &c.value);
+	c.addr = st->hint;
+	*ret = c;
+	for (unsigned i = 0; i < n; i++)
+		if (known[i].kind == c.kind && known[i].addr == c.addr)
+			ret->kind = CODE_COND_MAX_;
+	return r;
 }
 
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
@@ -243,7 +236,7 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 		r = dbg_go(d, d->s->event, ei);
 	if (r >= 0) {
 		g.state = &st;
-		g.addr = st.regs.rip;
+		g.addr = st.point.regs.rip;
 		g.hits = UINT64_MAX;
 		r = dbg_forward(d, &g, ei);
 		*ret = (struct dbg_pos){ .events = g.events, .addr = g.addr, .hits = d->hits + 1 };
