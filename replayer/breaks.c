@@ -181,6 +181,12 @@ static int asks(struct dbg *d, struct rep_task *t, const struct dbg_point *p)
 	return p->b.cond ? p->b.cond(p->b.ctx, d, t->guest_tid) : 1;
 }
 
+/* Does it stop anybody at present? */
+static bool is_on(const struct dbg *d, const struct dbg_point *p)
+{
+	return !d->muted && (!d->only || d->only == p->id);
+}
+
 static void report(struct dbg *d, struct rep_task *t, const struct dbg_point *p, uint64_t addr)
 {
 	d->stop = (struct dbg_stop){ .kind = is_watch(p) ? DBG_STOP_WATCH : DBG_STOP_BREAK, .tid = t->guest_tid, .break_id = p->id, .addr = addr };
@@ -188,12 +194,12 @@ static void report(struct dbg *d, struct rep_task *t, const struct dbg_point *p,
 
 int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr)
 {
-	if (d->muted || !dbg_is_target(d, t))
+	if (!dbg_is_target(d, t))
 		return 0;
 	for (size_t i = 0; i < d->n_points; i++) {
 		const struct dbg_point *p = &d->points[i];
 
-		if (is_watch(p) || p->b.addr != addr || !asks(d, t, p))
+		if (is_watch(p) || p->b.addr != addr || !is_on(d, p) || !asks(d, t, p))
 			continue;
 		report(d, t, p, addr);
 		return 1;
@@ -248,7 +254,7 @@ static bool changed(struct dbg *d, struct rep_task *t)
 		if (memcmp(now, p->old, watched_len(p))) {
 			free(p->old);
 			p->old = now;
-			if (!stops && !d->muted && dbg_is_target(d, t) && asks(d, t, p)) {
+			if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {
 				report(d, t, p, p->b.addr);
 				stops = true;
 			}
@@ -269,12 +275,12 @@ int dbg_breaks_watched(struct dbg *d, struct rep_task *t)
 	if (!d->n_watch || !t->watch_generation)
 		return 0;
 	r = eng_watch_hits(&t->t, &mask);
-	if (r < 0 || d->muted || !dbg_is_target(d, t))
+	if (r < 0 || !dbg_is_target(d, t))
 		return MIN(r, 0);
 	for (unsigned i = 0; i < d->n_watch; i++) {
 		const struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
 
-		if (!p || !asks(d, t, p))
+		if (!p || !is_on(d, p) || !asks(d, t, p))
 			continue;
 		report(d, t, p, MAX(p->b.addr, d->watch[i].addr));
 		return 1;
@@ -294,10 +300,10 @@ static bool touches(const struct dbg_point *p, const struct effect *e)
 
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
-	for (size_t i = 0; i < d->n_points && !d->muted; i++) {
+	for (size_t i = 0; i < d->n_points; i++) {
 		const struct dbg_point *p = &d->points[i];
 
-		if (!is_watch(p))
+		if (!is_watch(p) || !is_on(d, p))
 			continue;
 		for (uint32_t k = 0; k < ev->n_effects; k++) {
 			const struct effect *e = &ev->effects[k];

@@ -74,7 +74,9 @@ struct dbg {
 	const struct dbg_goal *goal;
 	const struct dbg_resume *how;
 	struct dbg_stop stop;
-	bool muted;                  /* breakpoints of the client do not stop */
+	bool muted;                  /* nothing of the client's stops */
+	unsigned only;               /* but this point, 0 = all */
+	struct dbg_last *last;       /* a search for the last change of memory is on; NULL: none */
 	pid_t step_tid;              /* this thread makes single steps, 0 = none */
 	bool inner;                  /* the stop is for us, not for the client */
 	uint64_t hits;               /* of goal->addr */
@@ -162,6 +164,8 @@ int dbg_finder_close(struct dbg *d) MUST_CHECK;
 
 /* --- reverse.c --- */
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;
+/* The session has been put somewhere else. */
+void dbg_last_reset(struct dbg *d);
 /* Does an instruction end in this event: of its thread, in the computation before it? */
 bool dbg_executes(const struct event *ev);
 

@@ -202,7 +202,7 @@ static bool stops_at_call(const struct dbg *d, uint32_t sysno)
 /* The place of ev is reached. Does that stop the client? */
 static bool arrival_stops(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
-	if (!d->goal->user || d->muted || !t || !dbg_is_target(d, t) || d->told)
+	if (!d->goal->user || d->muted || d->only || !t || !dbg_is_target(d, t) || d->told)
 		return false;
 	if (ev->kind == EVENT_SIGNAL && d->how && ev->signo - 1 < 64 && d->how->stop_signals >> (ev->signo - 1) & 1)
 		d->stop = (struct dbg_stop){ .kind = DBG_STOP_SIGNAL, .tid = t->guest_tid, .signo = (int)ev->signo };
@@ -261,7 +261,7 @@ static int happened(struct dbg *d, struct rep_task *t, const struct event *ev)
 	r = dbg_breaks_effects(d, t, ev);
 	if (r)
 		return r;
-	if (!d->muted && returns_from_call(ev) && stops_at_call(d, ev->sysno)) {
+	if (!d->muted && !d->only && returns_from_call(ev) && stops_at_call(d, ev->sysno)) {
 		d->stop = (struct dbg_stop){ .kind = DBG_STOP_CALL_RETURN, .tid = t->guest_tid, .sysno = ev->sysno };
 		return 1;
 	}

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -500,5 +502,60 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 		}
 	}
 	place_done(d, &here);
+	return r;
+}
+
+/* --- the last write --- */
+
+/* What is looked for: a write that changes something. */
+struct dbg_last {
+	uint64_t addr;
+	size_t len;
+	uint8_t *old, *now; /* owned; what the memory held at the last look, and room for the next */
+};
+
+void dbg_last_reset(struct dbg *d)
+{
+	struct dbg_last *l = d->last;
+
+	if (l)
+		memset(l->old + dbg_read(d, l->addr, l->old, l->len), 0, 1);
+}
+
+static int is_changed(void *ctx, struct dbg *d, pid_t tid)
+{
+	struct dbg_last *l = ctx;
+	uint8_t *old = l->old;
+
+	(void)tid;
+	memset(l->now + dbg_read(d, l->addr, l->now, l->len), 0, 1);
+	l->old = l->now;
+	l->now = old;
+	return memcmp(l->old, l->now, l->len) != 0;
+}
+
+int dbg_last_write(struct dbg *d, uint64_t addr, uint64_t len, struct dbg_stop *ret, struct errinfo *ei)
+{
+	enum { LEN_MAX = 1 << 20 };
+	struct dbg_last l = { .addr = addr, .len = (size_t)len };
+	const struct dbg_break b = { .kind = DBG_WATCH_WRITE, .addr = addr, .len = len, .cond = is_changed, .ctx = &l };
+	const struct dbg_resume how = { .how = DBG_CONTINUE, .backwards = true };
+	int r;
+
+	if (!len || len > LEN_MAX)
+		return errinfo_set(ei, ERR_LIMIT, "a range of 1 to %d bytes can be watched", LEN_MAX);
+	l.old = calloc(1, l.len + 1);
+	l.now = calloc(1, l.len + 1);
+	r = l.old && l.now ? dbg_break_add(d, &b, &d->only) : -ENOMEM;
+	if (r >= 0) {
+		d->last = &l;
+		r = dbg_resume(d, &how, ret, ei);
+		d->last = NULL;
+		if (dbg_break_remove(d, d->only) < 0)
+			log_debug("watchpoint stays");
+	}
+	d->only = 0;
+	free(l.old);
+	free(l.now);
 	return r;
 }
