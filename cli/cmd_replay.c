@@ -268,10 +268,10 @@ const struct cmd cmd_replay = {
 		 "With --autopilot the recorded output appears as it was written, and hermit ends as the program did: with its exit code, or "
 		 "killed by the same signal. If the replay comes to differ from the recording, hermit says where and exits with 125.\n"
 		 "ID may be abbreviated or be a label; without it the newest recording is replayed.",
-	.example = "    hermit replay                            # then: break main, continue, reverse-step\n"
+	.example = "    hermit replay                      # break main, continue, reverse-step\n"
 		   "    hermit replay -p cc1 -g crash 6ba7\n"
 		   "    hermit replay --gdbex 'goto-end; backtrace; quit'\n"
-		   "    hermit replay --serve-only               # then, in any gdb: target remote 127.0.0.1:PORT\n"
+		   "    hermit replay --serve-only         # for: target remote 127.0.0.1:PORT\n"
 		   "    hermit replay --autopilot --check 6ba7\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),

@@ -71,11 +71,14 @@ static void pair_done(struct pair *p)
 
 static int watch_signals(struct pair *p)
 {
+	struct sigaction sa;
 	sigset_t set;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
-		sigaddset(&set, watched[i]);
+		/* nohup and shells' background jobs ignore them: so do we */
+		if (sigaction(watched[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
+			sigaddset(&set, watched[i]);
 	sigprocmask(SIG_BLOCK, &set, &p->old_mask);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return p->signals < 0 ? -errno : 0;
