@@ -48,11 +48,12 @@ void stub_divert_read(struct stub *s)
 /* Does this write belong to the beginning of a call? */
 static bool begins_call(struct stub *s, pid_t tid, bool regs, uint64_t addr)
 {
+	const struct mapping *stack = aspace_find(dbg_aspace(s->d), addr);
 	struct user_regs_struct u;
 
 	if (regs)
 		return true;
-	return dbg_regs(s->d, tid, &u) >= 0 && addr < u.rsp && u.rsp - addr <= FRAME_MAX;
+	return stack && dbg_regs(s->d, tid, &u) >= 0 && addr < u.rsp && u.rsp - addr <= FRAME_MAX && u.rsp <= stack->end;
 }
 
 int stub_divert_write(struct stub *s, pid_t tid, bool regs, uint64_t addr)
