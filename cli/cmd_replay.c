@@ -106,7 +106,8 @@ static void tell_process(const struct manifest *m, const struct manifest_process
 		return;
 	text_safe(&b, p->command ? p->command : p->exe ? p->exe : "?");
 	if (b.len > 60) {
-		b.len = 60;
+		for (b.len = 60; b.len && (b.data[b.len] & 0xc0) == 0x80;) /* whole characters */
+			b.len--;
 		buf_printf(&b, "...");
 	}
 	fprintf(stderr, "hermit: this is process %d (%s), %s %" PRIu64 " of the recording; -p PID|PROGRAM takes another\n", p->pid, buf_cstr(&b),

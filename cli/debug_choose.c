@@ -103,8 +103,8 @@ int debug_choose_process(const struct manifest *m, const char *want, const struc
 		found = found ? found : &m->process[0];
 	}
 	for (uint64_t i = 0; want && i < m->processes; i++) {
-		if (!fits(&m->process[i], want))
-			continue;
+		if (!fits(&m->process[i], want) || (found && found->pid == m->process[i].pid))
+			continue; /* a pid that was used again stands for its first process */
 		if (found)
 			return ERR_AMBIGUOUS;
 		found = &m->process[i];

@@ -125,11 +125,24 @@ static int seek_crash(struct session *s, struct dbg_stop *stop, struct errinfo *
 	return dbg_seek(s->dbg, &pos, stop, ei);
 }
 
+static int seek_position(struct session *s, struct dbg_stop *stop, struct errinfo *ei)
+{
+	struct dbg_pos pos;
+	uint64_t n;
+	int r = dbg_pos_parse(s->job->go, &pos);
+
+	if (r < 0)
+		return errinfo_set(ei, r, "it is no position");
+	r = store_reader_count(s->reader, &n, ei);
+	if (r >= 0 && pos.events > n)
+		return errinfo_set(ei, ERR_NOT_FOUND, "the recording has %" PRIu64 " events", n);
+	return r < 0 ? r : dbg_seek(s->dbg, &pos, stop, ei);
+}
+
 static int seek(struct session *s, struct errinfo *ei)
 {
 	const char *go = s->job->go;
 	struct dbg_stop stop;
-	struct dbg_pos pos;
 	int r;
 
 	if (!go)
@@ -139,10 +152,8 @@ static int seek(struct session *s, struct errinfo *ei)
 		r = dbg_seek_end(s->dbg, &stop, ei);
 	else if (!strcmp(go, "crash"))
 		r = seek_crash(s, &stop, ei);
-	else if (dbg_pos_parse(go, &pos) < 0)
-		r = errinfo_set(ei, -EINVAL, "'%.200s' is no position", go);
 	else
-		r = dbg_seek(s->dbg, &pos, &stop, ei);
+		r = seek_position(s, &stop, ei);
 	term_progress_end();
 	if (r == ERR_NOT_FOUND)
 		errinfo_set(ei, r, "there is no such position in the history of this process");

@@ -53,6 +53,20 @@ START_TEST(processes)
 }
 END_TEST
 
+START_TEST(pid_used_again)
+{
+	struct manifest_process p[3];
+	const struct manifest m = { .process = p, .processes = 3 };
+	const struct manifest_process *got;
+	pid_t pid;
+
+	memcpy(p, three, sizeof(p));
+	p[2].pid = 100;
+	OK(debug_choose_process(&m, "100", &got, &pid));
+	ck_assert_ptr_eq(got, &p[0]);
+}
+END_TEST
+
 START_TEST(crashed_process)
 {
 	struct manifest_process p[3];
@@ -193,5 +207,5 @@ START_TEST(place_of_the_crash)
 }
 END_TEST
 
-HELP_MAIN("cli_debug", { processes, 0 }, { crashed_process, 0 }, { list_of_processes, 0 }, { commands, 0 }, { command_line_of_gdb, 0 },
+HELP_MAIN("cli_debug", { processes, 0 }, { pid_used_again, 0 }, { crashed_process, 0 }, { list_of_processes, 0 }, { commands, 0 }, { command_line_of_gdb, 0 },
 	  { place_of_the_crash, 0 })
