@@ -1,6 +1,10 @@
 # Commands of hermit for gdb. `hermit replay` loads them; elsewhere: source hermit.gdb
 # They move by telling the session where the next step shall go, so that gdb sees an ordinary stop and looks around anew.
 
+# Some names are gdb's own (bookmark), which it would ask about.
+set $_hermit_confirm = $_gdb_setting("confirm")
+set confirm off
+
 define when
   monitor hermit where
 end
@@ -14,6 +18,7 @@ define goto-position
   else
     monitor hermit arm $arg0
     stepi
+    sharedlibrary
   end
 end
 document goto-position
@@ -101,4 +106,8 @@ define recorded-output
 end
 document recorded-output
 Show what the program has written to stdout and stderr up to the position.
+end
+
+if $_hermit_confirm
+  set confirm on
 end
