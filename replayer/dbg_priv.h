@@ -38,6 +38,14 @@ struct dbg_state {
 	uint64_t hint;   /* an address that differed last time */
 };
 
+/* A place to come back to, or to stop before. */
+struct dbg_place {
+	struct dbg_goal goal;
+	struct dbg_state state;    /* goal.state points here when it is in the middle of computation */
+	struct rep_snapshot *snap; /* the place itself, when the goal is somewhere else or cannot tell it: owned, or NULL */
+	uint64_t ahead;            /* so many single steps is the goal behind the place */
+};
+
 /* Where it stands. */
 struct dbg_here {
 	bool arrived;     /* at the next event's place, for the client to see */
@@ -96,6 +104,8 @@ struct dbg {
 	uint64_t near_steps, near_moves, near_events;
 
 	struct rep_files *files;
+	bool diverted;               /* it stands in a copy; home is where it was */
+	struct dbg_place home;
 	struct dbg_thread *threads;
 	uint64_t stop_moves, end_moves; /* .moves when the last stop was reported, the last END */
 	pid_t stop_tid;
@@ -161,6 +171,16 @@ uint64_t dbg_finder_needs(const struct dbg *d, bool state);
 int dbg_finder_stop(struct dbg *d, struct rep_task *t, const struct eng_stop *st) MUST_CHECK;
 /* The guest is as it was; d->hits tells what was counted. */
 int dbg_finder_close(struct dbg *d) MUST_CHECK;
+
+/* The present place. shift: of an instruction close behind it, if that is found more quickly: the session stands there then. */
+int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct errinfo *ei) MUST_CHECK;
+/* Back to it. */
+int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei) MUST_CHECK;
+void dbg_place_done(struct dbg *d, struct dbg_place *p);
+
+/* --- divert.c --- */
+/* As dbg_resume(), in the copy. */
+int dbg_divert_resume(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;
 
 /* --- reverse.c --- */
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;

@@ -180,6 +180,7 @@ void dbg_free(struct dbg *d)
 	if (d->s) {
 		d->s->hooks = NULL;
 		dbg_checkpoints_free(d);
+		dbg_place_done(d, &d->home);
 	}
 	rep_session_free(d->s);
 	rep_files_free(d->files);
@@ -380,6 +381,10 @@ int dbg_resume(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret
 {
 	int r;
 
+	if (d->diverted) {
+		dbg_clock(true);
+		return finish(d, dbg_divert_resume(d, how, ret, ei), ret);
+	}
 	if (how->how != DBG_CONTINUE && !dbg_task(d, how->tid))
 		return errinfo_set(ei, ERR_NOT_FOUND, "no thread %d lives here", (int)how->tid);
 	d->how = how;

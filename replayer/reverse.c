@@ -11,75 +11,6 @@
 #include "base/log.h"
 #include "base/os.h"
 
-/* A place to come back to, or to stop before. */
-struct place {
-	struct dbg_goal goal;
-	struct dbg_state state;    /* goal.state points here when it is in the middle of computation */
-	struct rep_snapshot *snap; /* the place itself, when the goal lies `ahead` single steps behind it: owned, or NULL */
-	uint64_t ahead;
-};
-
-/* --- places --- */
-
-/* In the middle of computation: to the next instruction that can be found quickly. Some of those single steps may lead to the next event. */
-static int place_shift(struct dbg *d, struct place *p, struct errinfo *ei)
-{
-	enum { AHEAD_MAX = 16 };
-	struct rep_task *t = dbg_next_task(d);
-	struct user_regs_struct *regs;
-	int r = 1;
-
-	while (r > 0 && p->ahead < AHEAD_MAX) {
-		r = eng_regs(&t->t, &regs);
-		if (r < 0 || dbg_finder_fits(d, t, regs->rip))
-			break;
-		if (!p->snap)
-			r = rep_snapshot_take(d->s, &p->snap, ei);
-		if (r >= 0)
-			r = dbg_step_inside(d, ei);
-		p->ahead++;
-	}
-	p->goal.arrive = d->here.arrived;
-	return MIN(r, 0);
-}
-
-/* The present one; shift: of an instruction close behind it, if that is found more quickly. */
-static int place_take(struct dbg *d, bool shift, struct place *ret, struct errinfo *ei)
-{
-	int r = 0;
-
-	*ret = (struct place){ .goal = { .events = d->s->event, .arrive = d->here.arrived } };
-	if (shift && !d->here.arrived && d->here.computing)
-		r = place_shift(d, ret, ei);
-	if (r >= 0 && !d->here.arrived && d->here.computing) {
-		r = dbg_state_take(d, &ret->state, ei);
-		ret->goal.state = &ret->state;
-	}
-	return r;
-}
-
-static void place_done(struct dbg *d, struct place *p)
-{
-	rep_snapshot_free(d->s, p->snap);
-	if (p->goal.state)
-		dbg_state_done(d, &p->state);
-}
-
-/* Back to it, after a search that has found nothing or was given up. */
-static int place_return(struct dbg *d, struct place *p, struct errinfo *ei)
-{
-	struct dbg_goal g = p->goal;
-	int r;
-
-	if (g.state || p->snap) {
-		r = dbg_restore(d, p->snap ? p->snap : p->state.snap, ei);
-		d->here.computing = true;
-		return r;
-	}
-	r = dbg_go(d, g.events, ei);
-	return r == 0 && g.arrive ? dbg_forward(d, &g, ei) : r;
-}
-
 /* --- stops --- */
 
 /* A stretch of history from checkpoint `from` to `to`, and the stops of the client's in it. */
@@ -159,7 +90,7 @@ static int to_begin(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
 	return dbg_restore_checkpoint(d, 0, ei);
 }
 
-static bool at_or_behind(const struct dbg_checkpoint *c, const struct dbg *d, const struct place *here)
+static bool at_or_behind(const struct dbg_checkpoint *c, const struct dbg *d, const struct dbg_place *here)
 {
 	if (c->events != here->goal.events)
 		return c->events > here->goal.events;
@@ -192,7 +123,7 @@ static bool ends_stretch(const struct dbg_checkpoint *c)
 	return c->seq == 0;
 }
 
-static int continue_backwards(struct dbg *d, struct place *here, struct dbg_stop *ret, struct errinfo *ei)
+static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
 	struct dbg_goal to = here->goal;
 	size_t i = d->n_checkpoints;
@@ -449,7 +380,7 @@ static int into_earlier(struct dbg *d, uint32_t num, uint64_t number, struct dbg
 	}
 }
 
-static int step_backwards(struct dbg *d, struct place *here, pid_t tid, struct dbg_stop *ret, struct errinfo *ei)
+static int step_backwards(struct dbg *d, struct dbg_place *here, pid_t tid, struct dbg_stop *ret, struct errinfo *ei)
 {
 	struct rep_task *t = dbg_task(d, tid), *runs = dbg_next_task(d);
 	uint32_t num = t ? t->num : 0;
@@ -473,7 +404,7 @@ static int step_backwards(struct dbg *d, struct place *here, pid_t tid, struct d
 
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei)
 {
-	struct place here;
+	struct dbg_place here;
 	int r;
 
 	if (how->how == DBG_STEP && d->near && d->near_moves == d->moves && d->near_steps > 0 && dbg_next_task(d) == dbg_task(d, how->tid)) {
@@ -483,7 +414,7 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 	/* a place between events is come back to by a checkpoint */
 	r = !d->here.arrived && !d->here.computing ? dbg_checkpoint(d, ei) : 0;
 	if (r >= 0)
-		r = place_take(d, how->how != DBG_CONTINUE, &here, ei);
+		r = dbg_place_take(d, how->how != DBG_CONTINUE, &here, ei);
 	if (r < 0)
 		return r;
 	d->what = how->how == DBG_CONTINUE ? "searching backwards" : "stepping backwards";
@@ -494,14 +425,14 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 	if (r < 0 && !d->lost) {
 		struct errinfo second = { 0 };
 
-		if (place_return(d, &here, &second) < 0)
+		if (dbg_place_return(d, &here, &second) < 0)
 			log_debug("not back: %s", second.text);
 		if (r == ERR_INTERRUPTED) {
 			*ret = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = how->tid };
 			r = 0;
 		}
 	}
-	place_done(d, &here);
+	dbg_place_done(d, &here);
 	return r;
 }
 

@@ -219,6 +219,77 @@ int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_
 	return r;
 }
 
+/* --- places --- */
+
+/* In the middle of computation: to the next instruction that can be found quickly. Some of those single steps may lead to the next event. */
+static int place_shift(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
+{
+	enum { AHEAD_MAX = 16 };
+	struct rep_task *t = dbg_next_task(d);
+	struct user_regs_struct *regs;
+	int r = 1;
+
+	while (r > 0 && p->ahead < AHEAD_MAX) {
+		r = eng_regs(&t->t, &regs);
+		if (r < 0 || dbg_finder_fits(d, t, regs->rip))
+			break;
+		if (!p->snap)
+			r = rep_snapshot_take(d->s, &p->snap, ei);
+		if (r >= 0)
+			r = dbg_step_inside(d, ei);
+		p->ahead++;
+	}
+	p->goal.arrive = d->here.arrived;
+	return MIN(r, 0);
+}
+
+/* Does it stand at an instruction that faults? */
+static bool faulted(struct dbg *d)
+{
+	const struct event *ev;
+
+	return rep_session_pending(d->s, &ev, NULL) > 0 && ev->kind == EVENT_SIGNAL && !(ev->flags & EVENT_F_ASYNC);
+}
+
+int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct errinfo *ei)
+{
+	int r = 0;
+
+	*ret = (struct dbg_place){ .goal = { .events = d->s->event, .arrive = d->here.arrived } };
+	if (shift && !d->here.arrived && d->here.computing)
+		r = place_shift(d, ret, ei);
+	if (d->here.arrived && faulted(d)) /* the instruction faults again when it is run again */
+		r = rep_snapshot_take(d->s, &ret->snap, ei);
+	if (r >= 0 && !d->here.arrived && d->here.computing) {
+		r = dbg_state_take(d, &ret->state, ei);
+		ret->goal.state = &ret->state;
+	}
+	return r;
+}
+
+void dbg_place_done(struct dbg *d, struct dbg_place *p)
+{
+	rep_snapshot_free(d->s, p->snap);
+	if (p->goal.state)
+		dbg_state_done(d, &p->state);
+}
+
+int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
+{
+	struct dbg_goal g = p->goal;
+	int r;
+
+	if (g.state || p->snap) {
+		r = dbg_restore(d, p->snap ? p->snap : p->state.snap, ei);
+		d->here.computing = true;
+		if (r >= 0 && g.arrive && !p->ahead)
+			r = dbg_forward(d, &g, ei);
+		return r;
+	}
+	r = dbg_go(d, g.events, ei);
+	return r == 0 && g.arrive ? dbg_forward(d, &g, ei) : r;
+}
+
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 {
 	struct dbg_goal g = { .events = d->s->event };
