@@ -40,12 +40,22 @@ static bool is_free(struct dbg *d, struct rep_task *t, uint64_t addr)
 	return !(rep_session_pending(d->s, &ev, NULL) > 0 && ev->kind == EVENT_ASYNC_POINT && close_by(ev->rip, addr));
 }
 
+/* The client's breakpoints may be planted or not just now. */
+static bool has_points(const struct dbg *d, uint64_t addr, uint64_t len)
+{
+	for (size_t i = 0; i < d->n_points; i++)
+		if (d->points[i].b.kind == DBG_BREAK && d->points[i].b.addr - addr < len)
+			return true;
+	return false;
+}
+
 bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct code_plan plan;
 
-	return is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan);
+	return is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan) &&
+	       !has_points(d, addr, plan.len);
 }
 
 static int set_rip(struct rep_task *t, uint64_t rip)

@@ -97,58 +97,6 @@ static bool at_or_behind(const struct dbg_checkpoint *c, const struct dbg *d, co
 	return here->goal.state ? c->seq > d->here.seq : !here->goal.arrive || c->seq > d->here.seq;
 }
 
-/* The last stop between checkpoint i and `to`, if there is one: 1 it stands there. */
-static int last_stop(struct dbg *d, size_t i, const struct dbg_goal *to, bool to_here, struct dbg_stop *ret, struct errinfo *ei)
-{
-	struct stretch s = { .from = i, .to = *to, .to_here = to_here };
-	int r;
-
-	s.to.user = s.to.keep = true;
-	r = run_stretch(d, &s, 0, ei);
-	if (r || !s.stops)
-		return r < 0 ? r : r ? ERR_INTERRUPTED : 0;
-	s.to.keep = false;
-	r = run_stretch(d, &s, s.stops, ei);
-	if (r)
-		return r < 0 ? r : ERR_INTERRUPTED;
-	*ret = s.last;
-	if (ret->kind == DBG_STOP_WATCH)
-		r = before_access(d, ret, ei);
-	return r < 0 ? r : 1;
-}
-
-/* Checkpoints in the middle of computation cannot be met again but by their state: stretches end at the others. */
-static bool ends_stretch(const struct dbg_checkpoint *c)
-{
-	return c->seq == 0;
-}
-
-static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
-{
-	struct dbg_goal to = here->goal;
-	size_t i = d->n_checkpoints;
-	bool to_here = true;
-	int r;
-
-	while (i > 0 && at_or_behind(&d->checkpoints[i - 1], d, here))
-		i--;
-	while (i-- > 0) {
-		uint64_t events = d->checkpoints[i].events, seq = d->checkpoints[i].seq;
-
-		if (!ends_stretch(&d->checkpoints[i]))
-			continue;
-		r = last_stop(d, i, &to, to_here, ret, ei);
-		to_here = false;
-		if (r)
-			return MIN(r, 0);
-		/* others may have been made on the way */
-		while (i > 0 && (d->checkpoints[i].events > events || d->checkpoints[i].seq > seq))
-			i--;
-		to = (struct dbg_goal){ .events = events };
-	}
-	return to_begin(d, ret, ei);
-}
-
 /* --- the last instruction --- */
 
 /* Bounds of single steps from a place on: first so many, then ever more. */
@@ -402,6 +350,90 @@ static int step_backwards(struct dbg *d, struct dbg_place *here, pid_t tid, stru
 	return into_earlier(d, num, here->goal.events, ret, ei);
 }
 
+/* --- the last stop --- */
+
+/* Was that stop at the place where the client stands, or behind it? The goal lies some single steps behind that place. */
+static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
+{
+	struct approach a = { .d = d, .goal = &here->goal };
+	struct dbg_stop stop = d->stop;
+	uint64_t n = 0;
+	int back, r;
+
+	if (!here->ahead || d->s->event != here->goal.events)
+		return 0;
+	r = mark(&a, ei);
+	if (r < 0)
+		return r;
+	r = steps_to_goal(&a, here->ahead, &n, ei);
+	back = rewind_to(&a, ei);
+	rep_snapshot_free(d->s, a.snap);
+	d->stop = stop;
+	if (r < 0 || back < 0)
+		return MIN(r, back);
+	/* an access was before the place behind it */
+	return r && (n < here->ahead || stop.kind != DBG_STOP_WATCH);
+}
+
+/* The last stop between checkpoint i and `to`, if there is one: 1 it stands there. here: `to` is where the client stands, else NULL. */
+static int last_stop(struct dbg *d, size_t i, const struct dbg_goal *to, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct stretch s = { .from = i, .to = *to, .to_here = here != NULL };
+	int r;
+
+	s.to.user = s.to.keep = true;
+	r = run_stretch(d, &s, 0, ei);
+	s.to.keep = false;
+	for (uint64_t n = s.stops; r == 0 && n > 0; n--) {
+		r = run_stretch(d, &s, n, ei);
+		if (r)
+			break;
+		r = here ? is_behind(d, here, ei) : 0;
+		if (r < 0)
+			break;
+		if (r == 0) {
+			*ret = s.last;
+			if (ret->kind == DBG_STOP_WATCH)
+				r = before_access(d, ret, ei);
+			return r < 0 ? r : 1;
+		}
+		r = 0;
+	}
+	return r > 0 ? ERR_INTERRUPTED : r;
+}
+
+/* Checkpoints in the middle of computation cannot be met again but by their state: stretches end at the others. */
+static bool ends_stretch(const struct dbg_checkpoint *c)
+{
+	return c->seq == 0;
+}
+
+static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct dbg_goal to = here->goal;
+	size_t i = d->n_checkpoints;
+	bool to_here = true;
+	int r;
+
+	while (i > 0 && at_or_behind(&d->checkpoints[i - 1], d, here))
+		i--;
+	while (i-- > 0) {
+		uint64_t events = d->checkpoints[i].events, seq = d->checkpoints[i].seq;
+
+		if (!ends_stretch(&d->checkpoints[i]))
+			continue;
+		r = last_stop(d, i, &to, to_here ? here : NULL, ret, ei);
+		to_here = false;
+		if (r)
+			return MIN(r, 0);
+		/* others may have been made on the way */
+		while (i > 0 && (d->checkpoints[i].events > events || d->checkpoints[i].seq > seq))
+			i--;
+		to = (struct dbg_goal){ .events = events };
+	}
+	return to_begin(d, ret, ei);
+}
+
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei)
 {
 	struct dbg_place here;
@@ -414,7 +446,7 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 	/* a place between events is come back to by a checkpoint */
 	r = !d->here.arrived && !d->here.computing ? dbg_checkpoint(d, ei) : 0;
 	if (r >= 0)
-		r = dbg_place_take(d, how->how != DBG_CONTINUE, &here, ei);
+		r = dbg_place_take(d, true, &here, ei);
 	if (r < 0)
 		return r;
 	d->what = how->how == DBG_CONTINUE ? "searching backwards" : "stepping backwards";
