@@ -28,3 +28,19 @@ def build_guest(name, flags="-O0", target=None):
             subprocess.run(argv, check=True)
             os.rename(target + ".new", target)
     return target
+
+
+def build_go(name):
+    """The same for tests/guests/NAME.go."""
+    source, target = os.path.join(GUESTS, name + ".go"), os.path.join(FOLDER, name)
+    os.makedirs(FOLDER, exist_ok=True)
+    with open(target + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
+            subprocess.run(["go", "build", "-o", target, source], check=True)
+    return target
+
+
+def run_script(name):
+    """Command for a script of tests/programs."""
+    return ["/bin/sh", os.path.join(TOP, "tests", "programs", name + ".sh")]

@@ -11,9 +11,9 @@ STATE = b"qRcmd," + b"state".hex().encode()
 class Proxy(threading.Thread):
     """Serves one gdb on self.port. After join(): self.states = [(position, state)], self.error = None or a text."""
 
-    def __init__(self, server_port, where):
+    def __init__(self, server_port):
         super().__init__(daemon=True)
-        self.server, self.where = rsp.Rsp(server_port, timeout=120), where
+        self.server = rsp.Rsp(server_port, timeout=120)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.states, self.error, self.general = [], None, None
@@ -83,7 +83,7 @@ class Proxy(threading.Thread):
             self.server.packet_size = 0x4000
             self.server.registers = self.server.read_registers_list("target.xml")
         try:
-            self.states.append((self.where(self.server), rsp.state(self.server)))
+            self.states.append((self.server.where(), rsp.state(self.server)))
         finally:
             if self.general:
                 self.server.ok(self.general)

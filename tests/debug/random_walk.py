@@ -10,7 +10,6 @@ that server is a new one every N commands. The guest `walk` (debug_walk.c) tells
 The seed is printed; the same seed and guest give the same commands.
 """
 import argparse
-import json
 import os
 import random
 import shlex
@@ -42,20 +41,6 @@ def load_offset(client, path):
             return 0
     pid = rsp.pid_of(client.threads()[0])
     return min(start for start, _, _, name in client.maps(pid) if name == path)
-
-
-class Place:
-    """Position and state of one server."""
-
-    def __init__(self, client):
-        self.client = client
-
-    def where(self):
-        answer = json.loads(self.client.monitor("hermit where --json"))
-        return answer["position"]
-
-    def goto(self, position):
-        self.client.monitor("hermit goto " + position, timeout=120)
 
 
 # --- what must come ---------------------------------------------------------------------------------------------------
@@ -127,7 +112,6 @@ class Walk:
         self.ident = hermit.record(program)
         self.server = hermit.serve(self.ident)
         self.client = self.server.connect(timeout=120)
-        self.place = Place(self.client)
         self.other = None
         names = symbols(program[0])
         offset = load_offset(self.client, program[0])
@@ -141,7 +125,7 @@ class Walk:
 
     def see_everything(self):
         """Goes to the end for the order of all visits, and back."""
-        start = self.place.where()
+        start = self.client.where()
         stop = self.client.cont(timeout=120)
         if stop.reason() not in ("end", "exit"):
             raise Wrong("a run to the end stops with %r" % stop)
@@ -149,8 +133,8 @@ class Walk:
         stop = self.client.reverse_cont(timeout=120)
         if stop.reason() != "begin":
             raise Wrong("a run back to the beginning stops with %r" % stop)
-        if self.place.where() != start:
-            raise Wrong("the beginning is %s, and was %s" % (self.place.where(), start))
+        if self.client.where() != start:
+            raise Wrong("the beginning is %s, and was %s" % (self.client.where(), start))
 
     def say(self, text):
         if self.args.verbose:
@@ -172,14 +156,14 @@ class Walk:
     def there_and_back(self, backwards):
         """n steps, and as many in the other direction, end where they began."""
         n = self.random.randint(1, STEPS_AT_ONCE)
-        before = self.place.where()
+        before = self.client.where()
         for way in (backwards, not backwards):
             for i in range(n):
                 stop = self.client.reverse_step() if way else self.client.step()
                 if stop.reason() in ("begin", "end", "exit"):
                     return "there and back: met %s after %d" % (stop.reason(), i)
-        if self.place.where() != before:
-            raise Wrong("%d steps %s and as many back lead from %s to %s" % (n, "back" if backwards else "on", before, self.place.where()))
+        if self.client.where() != before:
+            raise Wrong("%d steps %s and as many back lead from %s to %s" % (n, "back" if backwards else "on", before, self.client.where()))
         return "%d steps there and back" % n
 
     def run(self, backwards):
@@ -192,7 +176,7 @@ class Walk:
         stop = None if backwards else self.leave(breaks)
         if stop is not None:
             return "off a breakpoint: %s" % stop.reason()
-        before, looked, expected = self.place.where(), None, None
+        before, looked, expected = self.client.where(), None, None
         if self.oracle:
             wanted = {self.oracle.places[a] for a in breaks}
             expect = self.oracle.last_stop if backwards else self.oracle.next_stop
@@ -209,7 +193,7 @@ class Walk:
             self.client.remove(rsp.WATCH, watched, 8)
         if self.oracle:
             # the handler of a signal may have returned to the place where it came: that is reached twice
-            again = backwards and stop.reason() == "break" and self.place.where() != before and self.oracle.at_hand()
+            again = backwards and stop.reason() == "break" and self.client.where() != before and self.oracle.at_hand()
             self.oracle.check(stop, ("break", again[0]) if again and again[0] == looked[1] else expected, backwards)
         elif stop.reason() not in ("break", "watch", "begin", "end", "exit"):
             raise Wrong("a run stops with %r" % stop)
@@ -233,9 +217,9 @@ class Walk:
         if not self.known:
             return "nowhere to go"
         position = self.random.choice(self.known)
-        self.place.goto(position)
-        if self.place.where() != position:
-            raise Wrong("goto %s leads to %s" % (position, self.place.where()))
+        self.client.goto(position)
+        if self.client.where() != position:
+            raise Wrong("goto %s leads to %s" % (position, self.client.where()))
         return "goto"
 
     # comparing
@@ -244,22 +228,22 @@ class Walk:
         """Another server, at the same position."""
         if self.other is None or self.random.random() < 1 / self.args.fresh_every:
             if self.other is not None:
-                self.other.client.close()
+                self.other.close()
                 self.other_server.kill()
             self.other_server = self.hermit.serve(self.ident)
-            self.other = Place(self.other_server.connect(timeout=120))
+            self.other = self.other_server.connect(timeout=120)
         self.other.goto(position)
         return self.other
 
     def compare(self, number, command):
-        position = self.place.where()
+        position = self.client.where()
         mine = rsp.state(self.client)
-        if self.place.where() != position:
-            raise Wrong("looking changes the position from %s to %s" % (position, self.place.where()))
+        if self.client.where() != position:
+            raise Wrong("looking changes the position from %s to %s" % (position, self.client.where()))
         other = self.fresh(position)
         if other.where() != position:
             raise Wrong("a fresh replay sent to %s says that it is at %s" % (position, other.where()))
-        found = rsp.differences(rsp.state(other.client), mine)
+        found = rsp.differences(rsp.state(other), mine)
         if found:
             raise Wrong("command %d (%s): at %s the state is not that of a fresh replay:\n    %s" % (number, command, position, "\n    ".join(found[:40])))
         self.known.append(position)

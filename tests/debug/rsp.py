@@ -1,9 +1,10 @@
 """A client of gdb's remote protocol for tests: packets, registers, memory, stops, both directions, files, monitor commands.
 
 It is strict where gdb is lenient: a wrong checksum, an answer that does not parse or a register block of the wrong length
-is an error. Nothing here knows hermit; Hermit (below) starts `hermit replay --serve-only` and finds its port.
+is an error. Hermit (below) records programs and starts `hermit replay --serve-only`.
 """
 import hashlib
+import json
 import os
 import re
 import select
@@ -21,7 +22,6 @@ HERMIT = os.path.abspath(os.environ.get("HERMIT", os.path.join(BUILD, "hermit"))
 SUPPORTED = (b"qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+;no-resumed+;xmlRegisters=i386;"
              b"QStartNoAckMode+;error-message+")
 BREAK, HW_BREAK, WATCH, READ_WATCH, ACCESS_WATCH = range(5)
-# sizes of the types that target descriptions use without defining them, in bits, are in their bitsize
 UNCOMPARED = ("[vvar", "[vsyscall]", "[vdso]")
 
 
@@ -322,6 +322,23 @@ class Rsp:
                 return (out + bytes.fromhex(answer.decode())).decode("utf-8", "replace")
             else:
                 raise RspError("monitor commands are not known")
+
+    def hermit(self, text, timeout=120):
+        """What `monitor hermit TEXT --json` answers."""
+        answer = self.monitor("hermit %s --json" % text, timeout)
+        try:
+            found = json.loads(answer)
+        except ValueError:
+            raise RspError("monitor hermit %s: no JSON: %r" % (text, answer[:500])) from None
+        if "error" in found:
+            raise RspError("monitor hermit %s: %s" % (text, found["error"]))
+        return found
+
+    def where(self):
+        return self.hermit("where")["position"]
+
+    def goto(self, position):
+        self.hermit("goto " + position)
 
     def file_call(self, payload):
         """(result, attached bytes) of a vFile request."""

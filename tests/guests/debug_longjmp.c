@@ -10,13 +10,14 @@ __attribute__((noinline)) void deeper(int n)
 	depth = n;
 	if (n == 5)
 		longjmp(env, 1); /* the jump */
-	deeper(n + 1);
+	if (n < 5)
+		deeper(n + 1);
 	depth = -1;
 }
 
 int main(void)
 {
-	for (int i = 0; i < 3; i++) {
+	for (volatile int i = 0; i < 3; i++) {
 		if (setjmp(env) == 0) /* the setjmp */
 			deeper(0); /* the call */
 		else

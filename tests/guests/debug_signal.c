@@ -5,6 +5,7 @@
 
 volatile unsigned long work, handled, faults;
 static sigjmp_buf again;
+static int *volatile nowhere = (int *)8;
 
 void handler(int signo UNUSED)
 {
@@ -38,7 +39,7 @@ int main(void)
 	while (handled < 2)
 		compute(100);
 	if (sigsetjmp(again, 1) == 0)
-		*(volatile int *)8 = 1;
+		*nowhere = 1; /* the fault */
 	say("handled %lu, faults %lu\n", handled, faults); /* all handled */
 	return 0;
 }
