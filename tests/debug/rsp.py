@@ -451,6 +451,10 @@ class Hermit:
             raise RspError("record start %s: status %d: %s" % (argv, done.returncode, done.stderr[-2000:].decode("utf-8", "replace")))
         return found[-1].decode()
 
+    def run(self, *words):
+        """What hermit prints."""
+        return subprocess.run([HERMIT, *words], cwd=self.top, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=True).stdout
+
     def serve(self, ident, options=(), timeout=60):
         """A Server of the recording; clients connect to its port."""
         server = Server(self, ident, list(options), timeout)

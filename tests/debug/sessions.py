@@ -7,7 +7,7 @@ A script NAME.gdb has gdb's commands and what they must print:
 
   #: record WORD...       what is recorded: a guest (debug_NAME of tests/guests, NAME.go too), a script of tests/programs or a program.
                           {words} of --big or without it stand as {A|B}: A without, B with it
-  #: status N|any         exit status of the recording (0)          #: options WORD...   of hermit replay (-p PROGRAM...)
+  #: status N|any         exit status of the recording (0)          #: options WORD...   of hermit replay; {pid:NAME} is that of a process
   #: needs WORD           program that must be there                #: flags A, B        the guest is made with A, and again with B
   #: timeout N            seconds, of the session (60)              #: big               only with --big
   #: record-options ...   of record start
@@ -21,6 +21,7 @@ $KEEP in the output of a failure names what gdb said. One line each, then `N pas
 import argparse
 import concurrent.futures
 import glob
+import json
 import os
 import re
 import shlex
@@ -135,7 +136,8 @@ class Session:
         status = self.script.get("status", "0")
         with rsp.Hermit() as hermit:
             ident = hermit.record(self.argv, shlex.split(self.script.get("record-options")), timeout=300, status=None if status == "any" else int(status))
-            server = hermit.serve(ident, shlex.split(self.script.get("options")))
+            options = shlex.split(self.pids(hermit, ident, self.script.get("options")))
+            server = hermit.serve(ident, options)
             self.proxy = proxy.Proxy(server.port)
             self.proxy.start()
             out = self.gdb(hermit)
@@ -146,9 +148,20 @@ class Session:
                     raise Wrong("between gdb and the server: %s" % self.proxy.error)
                 if server.process.poll() not in (None, 0):
                     raise Wrong("the server ended with status %d" % server.process.poll())
-                self.compare(hermit, ident)
+                self.compare(hermit, ident, options)
             except (Wrong, rsp.RspError) as e:
                 raise Wrong("%s\n%s\n%s" % (e, tail(out, 30), tail(server.said(), 10))) from None
+
+    @staticmethod
+    def pids(hermit, ident, text):
+        """{pid:NAME} is the first process that ran a program of that name last."""
+        tree = json.loads(hermit.run("record", "show", "--json", ident))["process_tree"]
+        for name in re.findall(r"\{pid:([^}]*)\}", text):
+            found = [p["pid"] for p in tree if os.path.basename(p["exe"]) == name or os.path.basename(p["command"].split()[0]) == name]
+            if not found:
+                raise Wrong("no process of the recording is called %s" % name)
+            text = text.replace("{pid:%s}" % name, str(found[0]))
+        return text
 
     def gdb(self, hermit):
         env = dict(hermit.env, TERM="dumb", HOME=hermit.top)
@@ -179,7 +192,7 @@ class Session:
             if end < 0:
                 raise Wrong("gdb ends in: %s\n%s" % ("; ".join(lines), tail(out, 30)))
 
-    def compare(self, hermit, ident):
+    def compare(self, hermit, ident, options):
         """Each state that was taken against a fresh replay; with one server per state, so all of them only run forwards."""
         wanted = [kind for _, checks in self.script.steps for kind, _ in checks if kind in ("state", "same")]
         if len(wanted) != len(self.proxy.states):
@@ -192,7 +205,7 @@ class Session:
                     raise Wrong("state %d at %s is not that of before, at %s:\n    %s" % (number, where, last[0], "\n    ".join(found[:20])))
                 continue
             last = (where, mine)
-            server = hermit.serve(ident, shlex.split(self.script.get("options")))
+            server = hermit.serve(ident, options)
             with server.connect(timeout=120) as client:
                 client.goto(where)
                 found = rsp.differences(rsp.state(client), mine)

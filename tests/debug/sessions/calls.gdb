@@ -1,5 +1,5 @@
 #: record debug_fork
-#: options -p debug_fork
+#: options -p {pid:debug_fork}
 # System calls as stops, both ways.
 target remote localhost:{port}
 catch syscall write

@@ -1,5 +1,5 @@
 #: record debug_fork
-#: options -p debug_fork
+#: options -p {pid:debug_fork}
 # Over fork, wait and spawn, both ways.
 target remote localhost:{port}
 break {line:the fork}

@@ -1,14 +1,20 @@
 #: record debug_make
-#: options -p gcc
+#: options -p {pid:cc1}
 #: needs make gcc
 # And this one a child that make started.
 target remote localhost:{port}
-break execve
-break vfork
-break posix_spawn
+break write
 continue
-#= Breakpoint|No more
+#= Breakpoint 1, .*write
 #state
+info sharedlibrary
+#= libc
+reverse-stepi
+reverse-stepi
+stepi
+stepi
+#= write
+#same
 delete
 continue
 #= No more reverse-execution history|exited

@@ -1,5 +1,5 @@
 #: record redis_both
-#: options -p redis-server
+#: options -p {pid:redis-server}
 #: needs redis-server
 #: timeout 120
 # A server and its clients in one recording.
