@@ -22,6 +22,7 @@ HERMIT = os.path.abspath(os.environ.get("HERMIT", os.path.join(BUILD, "hermit"))
 SUPPORTED = (b"qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+;no-resumed+;xmlRegisters=i386;"
              b"QStartNoAckMode+;error-message+")
 BREAK, HW_BREAK, WATCH, READ_WATCH, ACCESS_WATCH = range(5)
+LARGE = 32 << 20
 UNCOMPARED = ("[vvar", "[vsyscall]", "[vdso]")
 
 
@@ -234,6 +235,13 @@ class Rsp:
             raise RspError("a thread list ends with %r" % answer[:200])
         return found
 
+    def current(self):
+        """The thread that the server thinks of."""
+        answer = self.request("qC")
+        if answer[:2] != b"QC":
+            raise RspError("qC: answered by %r" % answer[:200])
+        return answer[2:].decode()
+
     def raw_regs(self, thread=None):
         if thread:
             self.ok("Hg" + thread)
@@ -288,7 +296,8 @@ class Rsp:
         return self.run("vCont;c", timeout)
 
     def step(self, thread=None, timeout=None):
-        return self.run("vCont;s:%s" % thread if thread else "vCont;s", timeout)
+        """One instruction of a thread, as gdb asks for it: others may run."""
+        return self.run("vCont;s:%s;c" % thread if thread else "vCont;s", timeout)
 
     def reverse_cont(self, timeout=None):
         return self.run("bc", timeout)
@@ -382,6 +391,14 @@ def pid_of(thread):
     return int(match.group(1), 16)
 
 
+def digest(client, start, end):
+    """Of the memory there; of very large mappings a page out of sixteen counts."""
+    hashed, step = hashlib.blake2b(digest_size=16), end - start if end - start <= LARGE else 16 << 12
+    for at in range(start, end, step):
+        hashed.update(client.read(at, end - start if step == end - start else 1 << 12))
+    return hashed.hexdigest()
+
+
 def state(client):
     """{what: digest} of the whole process: threads, their registers, writable memory. Two of them are equal or name what differs."""
     found, threads = {}, sorted(client.threads())
@@ -394,7 +411,7 @@ def state(client):
             place = "%x-%x %s %s" % (start, end, permissions, name)
             found[place] = "mapped"
             if permissions[1] == "w" and permissions[0] == "r" and not name.startswith(UNCOMPARED):
-                found[place] = hashlib.blake2b(client.read(start, end - start), digest_size=16).hexdigest()
+                found[place] = digest(client, start, end)
     return found
 
 
