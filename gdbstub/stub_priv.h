@@ -64,7 +64,7 @@ struct stub_bookmark {
 };
 
 /* Calls of functions from gdb: see divert.c. */
-enum stub_divert { DIVERT_NONE, DIVERT_READY, DIVERT_SET, DIVERT_RAN, DIVERT_OVER, DIVERT_AGAIN };
+enum stub_divert { DIVERT_NONE, DIVERT_SET, DIVERT_RAN, DIVERT_OVER };
 
 struct stub {
 	struct stub_options opt;
@@ -94,8 +94,10 @@ struct stub {
 	unsigned n_checkpoints;
 	uint64_t run_since_ns, told_ns;
 	enum stub_divert divert;
+	unsigned divert_calls;               /* siginfo reads: calls that may have begun */
 	pid_t divert_tid;
 	struct user_regs_struct divert_regs; /* of divert_tid before the first write */
+	struct buf divert_xstate;
 	uint64_t divert_result;              /* rax when the last call ended */
 	struct regs_layout layout;
 	struct buf xstate;   /* scratch */
