@@ -179,8 +179,8 @@ void stub_files_clear(struct stub *s);
 int stub_svr4(struct stub *s, uint64_t start, uint64_t prev, struct buf *out) MUST_CHECK; /* library-list-svr4 */
 /* Appends & < > " as entities, control bytes as dots. */
 void stub_put_xml(struct buf *out, const char *text);
-/* The line of a monitor command without "hermit": its answer as text for the console. */
-void stub_monitor(struct stub *s, char *line, struct buf *out);
+/* The line of a monitor command: its answer as text for the console, also of an error, whose number it returns. */
+int stub_monitor(struct stub *s, char *line, struct buf *out);
 /* "exited with code 1", "was killed by signal 11" */
 void stub_put_status(struct buf *out, int status);
 
