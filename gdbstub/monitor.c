@@ -126,7 +126,7 @@ static void put_json(struct monitor *m)
 	buf_put_u8(m->out, '\n');
 }
 
-void stub_monitor(struct stub *s, char *line, struct buf *out)
+int stub_monitor(struct stub *s, char *line, struct buf *out)
 {
 	struct monitor m = { .s = s, .out = out };
 	json_t *result CLEANUP(jsonx_unrefp) = m.result = json_object();
@@ -143,10 +143,11 @@ void stub_monitor(struct stub *s, char *line, struct buf *out)
 		if (!m.json)
 			buf_printf(out, "error: %s\n", why);
 		else if (monitor_set_str(&m, "error", why) < 0)
-			return;
+			return r;
 	}
 	if (m.json)
 		put_json(&m);
+	return r;
 }
 
 int stub_rcmd(struct stub *s, struct view *v)
@@ -165,10 +166,11 @@ int stub_rcmd(struct stub *s, struct view *v)
 	if (buf_error(&line))
 		return buf_error(&line);
 	stub_run_begin(s);
-	stub_monitor(s, (char *)line.data, &out);
+	r = stub_monitor(s, (char *)line.data, &out);
 	for (size_t at = 0; at < out.len && !s->gone; at += CHUNK)
 		stub_console(s, "%.*s", (int)MIN(out.len - at, (size_t)CHUNK), (const char *)out.data + at);
 	stub_run_end(s);
-	stub_puts(s, "OK");
+	/* the text has been shown; an error ends gdb's scripts (hermit.gdb: no step when arm failed). gdb knows only numbers here. */
+	stub_puts(s, r < 0 ? "E01" : "OK");
 	return 0;
 }

@@ -66,17 +66,32 @@ int stub_reg_read(struct stub *s, struct view *v)
 
 struct change {
 	struct user_regs_struct u;
+	struct buf x;      /* XSAVE area, owned */
 	bool regs, xstate;
 };
+
+static void change_done(struct change *c)
+{
+	buf_done(&c->x);
+}
+
+static int change_init(struct stub *s, pid_t tid, struct change *c)
+{
+	int r = get_all(s, tid, &c->u);
+
+	if (r >= 0)
+		buf_put(&c->x, s->xstate.data, s->xstate.len);
+	return r < 0 ? r : buf_error(&c->x);
+}
 
 static void set(struct stub *s, struct change *c, unsigned n, const uint8_t v[REGS_BYTES_MAX])
 {
 	uint8_t now[REGS_BYTES_MAX];
 
-	regs_get(&s->layout, n, &c->u, &s->xstate, now);
+	regs_get(&s->layout, n, &c->u, &c->x, now);
 	if (memcmp(now, v, regs_size(&s->layout, n)) == 0)
 		return;
-	if (regs_set(&s->layout, n, &c->u, &s->xstate, v))
+	if (regs_set(&s->layout, n, &c->u, &c->x, v))
 		c->xstate = true;
 	else
 		c->regs = true;
@@ -95,7 +110,7 @@ static int store(struct stub *s, pid_t tid, struct change *c)
 	if (c->regs)
 		r = dbg_set_regs(s->d, tid, &c->u);
 	if (r >= 0 && c->xstate)
-		r = buf_error(&s->xstate) ? -ENOMEM : dbg_set_xstate(s->d, tid, s->xstate.data, s->xstate.len);
+		r = buf_error(&c->x) ? -ENOMEM : dbg_set_xstate(s->d, tid, c->x.data, c->x.len);
 	if (r < 0)
 		return r;
 	stub_divert_check(s);
@@ -107,14 +122,14 @@ int stub_reg_write(struct stub *s, struct view *v)
 {
 	pid_t tid = stub_general(s, v);
 	struct buf value CLEANUP(buf_done) = { 0 };
-	struct change c = { 0 };
+	struct change c CLEANUP(change_done) = { 0 };
 	uint64_t n;
 
 	if (rsp_get_hex(v, &n) < 0 || !rsp_get_char(v, '=') || rsp_get_bytes(v, &value) < 0)
 		return ERR_PROTOCOL;
 	if (n >= s->layout.n || value.len != regs_size(&s->layout, (unsigned)n))
 		return -EINVAL;
-	int r = get_all(s, tid, &c.u);
+	int r = change_init(s, tid, &c);
 
 	if (r < 0)
 		return r;
@@ -126,12 +141,12 @@ int stub_regs_write(struct stub *s, struct view *v)
 {
 	pid_t tid = stub_general(s, v);
 	struct buf values CLEANUP(buf_done) = { 0 };
-	struct change c = { 0 };
+	struct change c CLEANUP(change_done) = { 0 };
 	int r = rsp_get_bytes(v, &values);
 	size_t at = 0;
 
 	if (r >= 0)
-		r = get_all(s, tid, &c.u);
+		r = change_init(s, tid, &c);
 	if (r < 0)
 		return r;
 	for (unsigned n = 0; n < s->layout.n; n++) {

@@ -50,9 +50,9 @@ static const struct group sse[] = {
 	{ "mxcsr", 1, 0, 32, "i386_mxcsr", " group=\"vector\"", FROM_XSAVE, SSE, MXCSR_AT, 0 },
 };
 static const struct group gnu_linux[] = {
-	{ "orig_rax", 1, 0, 64, "int64", " group=\"system\"", FROM_USER, X87, offsetof(struct user_regs_struct, orig_rax), 0 },
+	{ "orig_rax", 1, 0, 64, "int", " group=\"system\"", FROM_USER, X87, offsetof(struct user_regs_struct, orig_rax), 0 },
 };
-static const struct group segments[] = { USER(fs_base, 64, "int64"), USER(gs_base, 64, "int64") };
+static const struct group segments[] = { USER(fs_base, 64, "int"), USER(gs_base, 64, "int") };
 static const struct group avx[] = { { "ymm%uh", 16, 0, 128, "uint128", "", FROM_XSAVE, AVX, 0, 16 } };
 static const struct group avx512[] = {
 	{ "xmm%u", 16, 16, 128, "vec128", "", FROM_XSAVE, HI16_ZMM, 0, 64 },

@@ -38,7 +38,7 @@ int stub_new(const struct stub_options *opt, struct stub **ret)
 
 void stub_free(struct stub *s)
 {
-	struct buf *bufs[] = { &s->in, &s->request, &s->reply, &s->sent, &s->cache, &s->xstate };
+	struct buf *bufs[] = { &s->in, &s->request, &s->reply, &s->sent, &s->cache, &s->xstate, &s->divert_xstate };
 
 	if (!s)
 		return;
@@ -270,6 +270,7 @@ static void client_begin(struct stub *s, struct dbg *d, int in_fd, int out_fd)
 	s->gone = s->interrupted = s->talking = false;
 	s->end = -1;
 	s->divert = DIVERT_NONE;
+	s->divert_calls = 0;
 	s->armed = (struct stub_place){ 0 };
 	s->cache_name[0] = '\0';
 	s->last_tid = 0;

@@ -64,7 +64,7 @@ struct stub_bookmark {
 };
 
 /* Calls of functions from gdb: see divert.c. */
-enum stub_divert { DIVERT_NONE, DIVERT_READY, DIVERT_SET, DIVERT_RAN, DIVERT_OVER, DIVERT_AGAIN };
+enum stub_divert { DIVERT_NONE, DIVERT_SET, DIVERT_RAN, DIVERT_OVER };
 
 struct stub {
 	struct stub_options opt;
@@ -94,8 +94,10 @@ struct stub {
 	unsigned n_checkpoints;
 	uint64_t run_since_ns, told_ns;
 	enum stub_divert divert;
+	unsigned divert_calls;               /* siginfo reads: calls that may have begun */
 	pid_t divert_tid;
 	struct user_regs_struct divert_regs; /* of divert_tid before the first write */
+	struct buf divert_xstate;
 	uint64_t divert_result;              /* rax when the last call ended */
 	struct regs_layout layout;
 	struct buf xstate;   /* scratch */
@@ -177,8 +179,8 @@ void stub_files_clear(struct stub *s);
 int stub_svr4(struct stub *s, uint64_t start, uint64_t prev, struct buf *out) MUST_CHECK; /* library-list-svr4 */
 /* Appends & < > " as entities, control bytes as dots. */
 void stub_put_xml(struct buf *out, const char *text);
-/* The line of a monitor command without "hermit": its answer as text for the console. */
-void stub_monitor(struct stub *s, char *line, struct buf *out);
+/* The line of a monitor command: its answer as text for the console, also of an error, whose number it returns. */
+int stub_monitor(struct stub *s, char *line, struct buf *out);
 /* "exited with code 1", "was killed by signal 11" */
 void stub_put_status(struct buf *out, int status);
 

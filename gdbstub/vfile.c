@@ -53,6 +53,18 @@ static const char *proc_name(struct stub *s, const char *path)
 	return (const char *)v.p;
 }
 
+/* What all threads share is the process's: gdb asks for /proc/PID/task/TID/maps. */
+static int proc_file(struct stub *s, const char *name, struct buf *out)
+{
+	struct view v = view_of(name, strlen(name));
+	int r = dbg_proc_file(s->d, name, out);
+
+	if (r != ERR_NOT_FOUND || !rsp_get_word(&v, "task/"))
+		return r;
+	(void)rsp_get_until(&v, '/');
+	return rsp_is(&v, "maps") || rsp_is(&v, "auxv") || rsp_is(&v, "cmdline") ? dbg_proc_file(s->d, (const char *)v.p, out) : r;
+}
+
 static int open_file(struct stub *s, const char *path, struct stub_file *f)
 {
 	const char *proc = proc_name(s, path);
@@ -64,7 +76,7 @@ static int open_file(struct stub *s, const char *path, struct stub_file *f)
 		return -ENOENT;
 	if (strcmp(proc, "exe") == 0)
 		return dbg_file_open(s->d, dbg_exe(s->d), &f->fd);
-	return dbg_proc_file(s->d, proc, &f->text);
+	return proc_file(s, proc, &f->text);
 }
 
 static void close_file(struct stub_file *f)
