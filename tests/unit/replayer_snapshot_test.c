@@ -12,6 +12,7 @@
 #define CODE 0x10000ull
 #define TOP 0x18000ull
 #define SHARED 0x40000ull
+#define MEMORY 0x10000000ull
 #define GS 0x123000u
 
 struct tale {
@@ -229,4 +230,42 @@ START_TEST(after_divergence)
 }
 END_TEST
 
-HELP_MAIN("replayer_snapshot", { inside_of_arch_prctl, 1 }, { objects, 1 }, { after_divergence, 1 })
+static void fill(struct tale *a, size_t n, uint8_t with)
+{
+	uint8_t page[4096];
+
+	memset(page, with, sizeof(page));
+	for (size_t at = 0; at < n; at += sizeof(page))
+		OK(eng_write(&rep_task(a->s, 1)->t, MEMORY + at, page, sizeof(page)));
+}
+
+/* Two hold what the tree has changed since: together it counts once, though freeing one of them gives nothing back. */
+START_TEST(memory_together)
+{
+	enum { SIZE = 16 << 20 };
+	struct effect map = { .kind = EFFECT_MAP, .addr = MEMORY, .len = SIZE, .prot = PROT_READ | PROT_WRITE };
+	struct rep_snapshot *snap[2];
+	struct tale a;
+
+	begin(&a, "\xeb\xfe", 2);
+	add_effects(&a, &map, 1);
+	open_replay(&a);
+	steps(&a, 2);
+	fill(&a, SIZE, 1);
+	snap[0] = take(&a);
+	snap[1] = take(&a);
+	ck_assert_uint_lt(rep_snapshots_bytes(a.s), 1 << 20);
+	fill(&a, SIZE, 2);
+	ck_assert_uint_lt(rep_snapshot_bytes(snap[0]), 1 << 20);
+	ck_assert_uint_lt(rep_snapshot_bytes(snap[1]), 1 << 20);
+	ck_assert_uint_gt(rep_snapshots_bytes(a.s), SIZE);
+	ck_assert_uint_lt(rep_snapshots_bytes(a.s), SIZE + (1 << 20));
+	rep_snapshot_free(a.s, snap[0]);
+	ck_assert_uint_gt(rep_snapshot_bytes(snap[1]), SIZE);
+	ck_assert_uint_lt(rep_snapshots_bytes(a.s), SIZE + (1 << 20));
+	end(&a);
+}
+END_TEST
+
+HELP_MAIN("replayer_snapshot", { inside_of_arch_prctl, 1 }, { objects, 1 }, { after_divergence, 1 },
+	  { memory_together, 1 })
