@@ -83,6 +83,19 @@ uint64_t rep_contents_bytes(const struct rep_contents *c)
 	return n;
 }
 
+uint64_t rep_contents_share(const struct rep_contents *c)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < c->n; i++) {
+		const struct content *o = c->of[i];
+
+		for (size_t k = 0; o && k < o->n; k++)
+			n += sizeof(struct piece) / ((uint64_t)o->pieces[k]->refs * o->refs);
+	}
+	return n;
+}
+
 /* --- saving --- */
 
 static bool all_zero(const uint8_t *p, size_t n)

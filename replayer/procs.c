@@ -103,6 +103,30 @@ int rep_wait_first_stop(pid_t tid)
 	return r < 0 ? r : st.kind == ENG_STOP_TRAP ? 0 : ERR_GUEST_GONE;
 }
 
+void rep_reap(pid_t tid)
+{
+	struct eng_task t = { .tid = tid };
+	struct eng_stop st;
+
+	for (;;) {
+		int r = eng_wait_task(&t, &st);
+
+		if (r == ERR_INTERRUPTED)
+			continue;
+		if (r < 0 || st.kind == ENG_STOP_GONE)
+			return;
+		if (eng_resume(&t, ENG_RUN, 0) < 0)
+			log_trace("%d is dying", tid);
+	}
+}
+
+/* A task of ours that nobody will know of. With a thread its whole process ends. */
+static void discard(pid_t tid)
+{
+	kill(tid, SIGKILL);
+	rep_reap(tid);
+}
+
 /* The new task tid, made by clone with these flags where `from` is the memory, has stopped for the first time: takes it up. It is killed when that
  * fails: nobody else knows of it. */
 static int adopt(struct rep_session *s, struct eng_mm *from, uint64_t flags, struct rep_proc *proc, uint32_t num, pid_t tid, struct rep_task **ret)
@@ -121,7 +145,17 @@ static int adopt(struct rep_session *s, struct eng_mm *from, uint64_t flags, str
 		p->refs++;
 	r = r < 0 ? r : p ? add_task(s, num, tid, mm, p, ret) : -ENOMEM;
 	if (r < 0)
-		kill(tid, SIGKILL);
+		discard(tid);
+	return r;
+}
+
+/* The first stop of what clone has made. */
+static int await_birth(int64_t tid)
+{
+	int r = tid < 0 ? (int)tid : rep_wait_first_stop((pid_t)tid);
+
+	if (r < 0 && tid > 0)
+		discard((pid_t)tid);
 	return r;
 }
 
@@ -131,7 +165,7 @@ int rep_spawn(struct rep_session *s, struct eng_task *from, uint64_t flags, stru
 	int r = eng_remote(from, SYS_clone, (uint64_t[6]){ flags }, &tid);
 
 	if (r >= 0)
-		r = tid < 0 ? (int)tid : rep_wait_first_stop((pid_t)tid);
+		r = await_birth(tid);
 	return r < 0 ? r : adopt(s, from->mm, flags, proc, num, (pid_t)tid, ret);
 }
 
@@ -143,23 +177,6 @@ int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, 
 	eng_task_init(&template, s->template, s->template, s->template_mm);
 	r = rep_spawn(s, &template, CLONE_FILES | CLONE_PARENT | SIGCHLD, NULL, num, ret);
 	return r < 0 ? errinfo_set_r(ei, r, "make a process for the replay") : r;
-}
-
-void rep_reap(pid_t tid)
-{
-	struct eng_task t = { .tid = tid };
-	struct eng_stop st;
-
-	for (;;) {
-		int r = eng_wait_task(&t, &st);
-
-		if (r == ERR_INTERRUPTED)
-			continue;
-		if (r < 0 || st.kind == ENG_STOP_GONE)
-			return;
-		if (eng_resume(&t, ENG_RUN, 0) < 0)
-			log_trace("%d is dying", tid);
-	}
 }
 
 /* Kills a process whose last thread is tid. The leader, a zombie by now or tid itself, is reported last. */
@@ -285,7 +302,7 @@ static int make_child(struct rep_session *s, struct rep_task *t, const struct ev
 	int r = rep_remote(t, SYS_clone, (uint64_t[6]){ replay_flags(flags) }, &tid);
 
 	if (r >= 0)
-		r = tid < 0 ? (int)tid : rep_wait_first_stop((pid_t)tid);
+		r = await_birth(tid);
 	return r < 0 ? r : adopt(s, t->t.mm, replay_flags(flags), t->proc, ev->child, (pid_t)tid, ret);
 }
 

@@ -111,8 +111,6 @@ static int follow_advice(struct aspace *as, const uint64_t *a)
 static int follow(struct rep_task *t, const uint64_t *a, uint64_t result)
 {
 	struct aspace *as = &t->t.mm->as;
-	struct user_regs_struct *r;
-	int rc;
 
 	switch (t->sysno) {
 	case SYS_mprotect:
@@ -123,12 +121,14 @@ static int follow(struct rep_task *t, const uint64_t *a, uint64_t result)
 				    !a[1] || (a[3] & MREMAP_DONTUNMAP));
 	case SYS_madvise:
 		return follow_advice(as, a);
-	case SYS_arch_prctl: /* it changed what the entry registers hold */
-		rc = eng_regs(&t->t, &r);
-		if (rc < 0)
-			return rc;
-		t->entry.fs_base = r->fs_base;
-		t->entry.gs_base = r->gs_base;
+	case SYS_arch_prctl: /* it changed what the entry registers hold; where the call was made at the gate, the thread's own do not tell */
+		if (a[0] == ARCH_SET_FS) {
+			t->entry.fs_base = a[1];
+			t->entry.fs = 0;
+		} else if (a[0] == ARCH_SET_GS) {
+			t->entry.gs_base = a[1];
+			t->entry.gs = 0;
+		}
 	}
 	return 0;
 }

@@ -148,6 +148,8 @@ int rep_contents_load(struct rep_session *s, const struct rep_contents *c) MUST_
 void rep_contents_free(struct rep_contents *c); /* NULL is fine */
 /* Bytes of pieces that only it has. */
 uint64_t rep_contents_bytes(const struct rep_contents *c);
+/* The same, and its share of those that others have as well. */
+uint64_t rep_contents_share(const struct rep_contents *c);
 void rep_object_unref(struct rep_object *o);
 
 /* --- calls.c --- */
@@ -299,6 +301,9 @@ int rep_snapshot_same_memory(const struct rep_snapshot *snap, struct rep_task *t
 /* How much memory it holds by itself: bytes of pages that only it has now, its shared objects and page tables. An estimate, costs as long as the kernel
  * walks the tables of its processes. */
 uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap);
+/* How much all of them hold together: what several share and the tree has not counts once here, but in rep_snapshot_bytes() of none of them. Exact while
+ * one process lives; with more it may be wrong by what those share. */
+uint64_t rep_snapshots_bytes(const struct rep_session *s);
 
 /* --- machine.c --- */
 int rep_check_machine(struct rep_session *s, struct errinfo *ei) MUST_CHECK;

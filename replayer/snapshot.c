@@ -563,3 +563,37 @@ uint64_t rep_snapshot_bytes(const struct rep_snapshot *snap)
 		n += sizeof(snap->tasks[i]) + snap->tasks[i].xstate_len + snap->tasks[i].written.len;
 	return n;
 }
+
+/* Of the pages that a live process shares, the part which is counted in others. */
+static uint64_t shared_out(pid_t pid)
+{
+	char text[8192];
+	const char *p = proc_text(pid, "smaps_rollup", text, sizeof(text));
+	uint64_t all = field(p, "\nAnonymous:"), share = field(p, "\nPss_Anon:");
+
+	return all > share ? all - share : 0;
+}
+
+/* A page that n processes have counts 1/n in each. So the shares of the frozen ones are all that they hold but what
+ * the tree has too; how much of it counts there, the tree's own shares tell. */
+uint64_t rep_snapshots_bytes(const struct rep_session *s)
+{
+	uint64_t held = 0, alone = 0, with_tree = 0;
+	char text[8192];
+
+	for (const struct rep_snapshot *snap = s->snapshots; snap; snap = snap->next) {
+		for (size_t i = 0; i < snap->n_frozen; i++) {
+			const struct frozen *f = &snap->frozen[i];
+
+			held += field(proc_text(f->pid, "smaps_rollup", text, sizeof(text)), "\nPss_Anon:");
+			held += field(text, "\nSwapPss:") + rep_kept_bytes(f->kept);
+			held += field(proc_text(f->pid, "status", text, sizeof(text)), "\nVmPTE:");
+		}
+		held += rep_contents_share(snap->objects);
+		alone += rep_snapshot_bytes(snap);
+	}
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i] && s->tasks[i]->t.tid == s->tasks[i]->proc->tgid)
+			with_tree = MAX(with_tree, shared_out(s->tasks[i]->t.tid));
+	return MAX(alone, held > with_tree ? held - with_tree : 0);
+}
