@@ -50,8 +50,6 @@ struct dbg_place {
 struct dbg_here {
 	bool arrived;     /* at the next event's place, for the client to see */
 	bool computing;   /* the thread that runs next has executed instructions since the last event */
-	bool counted;     /* if so: `steps` of them */
-	uint64_t steps;
 	uint64_t seq;     /* of the last checkpoint of this computation that it came from */
 };
 

@@ -13,8 +13,6 @@
 
 /* How often the client is asked, and a long computation looked at. */
 #define TICK_NS 50000000ull
-/* Single steps within one computation that are counted; behind that, somebody else has to find the place. */
-#define COUNTED_MAX 100000u
 
 void dbg_clock(bool on)
 {
@@ -52,16 +50,6 @@ static int is_goal(struct dbg *d, struct rep_task *t, uint64_t addr)
 		return 0;
 	}
 	return ++d->hits == g->hits;
-}
-
-/* It has executed instructions: one, or nobody knows how many. */
-static void note_ran(struct dbg *d, bool one)
-{
-	struct dbg_here *h = &d->here;
-
-	h->counted = one && (h->counted || !h->computing) && h->steps < COUNTED_MAX;
-	h->steps = h->counted ? h->steps + 1 : 0;
-	h->computing = true;
 }
 
 static int hit(struct dbg *d, struct rep_task *t, uint64_t addr)
@@ -123,7 +111,7 @@ static int stopped(void *ctx, struct rep_task *t, const struct eng_stop *st, boo
 		return 0;
 	if (st->signo != SIGTRAP) /* somebody enters a jump of ours in the middle */
 		return st->signo == SIGILL ? dbg_finder_stop(d, t, st) : 0;
-	note_ran(d, is_step);
+	d->here.computing = true;
 	r = dbg_finder_stop(d, t, st);
 	if (r) {
 		d->inner = true;
@@ -174,12 +162,12 @@ static bool tick(void *ctx, struct rep_task *t)
 		return false;
 	d->last_tick = now;
 	if (interrupt_wanted(d)) {
-		note_ran(d, false);
+		d->here.computing = true;
 		return true;
 	}
 	/* between events it is cheaper: only a long computation is stopped for a checkpoint */
 	if (d->goal && d->goal->keep && now - d->last_checkpoint > 2 * d->interval_ns) {
-		note_ran(d, false);
+		d->here.computing = true;
 		d->inner = d->checkpoint_due = true;
 		return true;
 	}
@@ -248,7 +236,8 @@ static bool ends_step(const struct event *ev, const struct rep_task *t)
 {
 	bool handled = ev->kind == EVENT_SIGNAL && ev->flags & EVENT_F_HANDLER;
 
-	return !t->in_call && (returns_from_call(ev) || ev->kind == EVENT_TSC || ev->kind == EVENT_CPUID || ev->kind == EVENT_EXEC || handled);
+	return !t->in_call && (returns_from_call(ev) || ev->kind == EVENT_TSC || ev->kind == EVENT_CPUID || ev->kind == EVENT_EXEC ||
+				ev->kind == EVENT_RESTART || handled);
 }
 
 /* What the client may want to know of an event that has just happened: 1: it stops. */

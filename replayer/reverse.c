@@ -145,22 +145,6 @@ static int count(struct approach *a, uint64_t addr, uint64_t *ret_hits, struct e
 	return r;
 }
 
-/* To the last time that the thread stands at addr before the goal: 1, 0 never again. */
-static int leap(struct approach *a, uint64_t addr, struct errinfo *ei)
-{
-	struct dbg_goal g = { .events = a->goal->events, .addr = addr };
-	int r = count(a, addr, &g.hits, ei);
-
-	if (r == 0)
-		r = rewind_to(a, ei);
-	if (r || !g.hits)
-		return r;
-	r = dbg_forward(a->d, &g, ei);
-	if (r == 0)
-		r = mark(a, ei);
-	return r ? r : 1;
-}
-
 /* Is the goal reached? */
 static int is_there(struct approach *a)
 {
@@ -199,8 +183,50 @@ static int rip(struct dbg *d, uint64_t *ret)
 	return r;
 }
 
-/* From the snapshot, which is before the goal: nearer, until single steps reach it. *ret_n: how many. */
-static int come_close(struct approach *a, uint64_t *ret_n, struct errinfo *ei)
+/* To the last time that the thread stands at addr, at least `back` steps before the goal: 1, 0 it never does. */
+static int leap(struct approach *a, uint64_t addr, uint64_t back, struct errinfo *ei)
+{
+	struct dbg_goal g = { .events = a->goal->events, .addr = addr };
+	int r = count(a, addr, &g.hits, ei);
+
+	if (r == 0)
+		r = rewind_to(a, ei);
+	/* from one time to the next it is a step at least */
+	if (r || g.hits < back)
+		return r;
+	g.hits -= back - 1;
+	r = dbg_forward(a->d, &g, ei);
+	if (r == 0)
+		r = mark(a, ei);
+	return r ? r : 1;
+}
+
+/* n steps behind the snapshot, and not at the goal: the snapshot moves here, 0. Unless the goal is so close that there would not be `back` steps
+ * between: 1, *ret_n is how many lead there from the snapshot. */
+static int move_mark(struct approach *a, uint64_t n, uint64_t back, uint64_t *ret_n, struct errinfo *ei)
+{
+	struct rep_snapshot *before = a->snap;
+	int r;
+
+	a->snap = NULL;
+	r = mark(a, ei);
+	if (r >= 0 && back > 1) {
+		r = steps_to_goal(a, back - 1, ret_n, ei);
+		*ret_n += n;
+		if (r == 0)
+			r = rewind_to(a, ei);
+	}
+	if (r == 0) {
+		rep_snapshot_free(a->d->s, before);
+		return 0;
+	}
+	rep_snapshot_free(a->d->s, a->snap);
+	a->snap = before;
+	return r;
+}
+
+/* From the snapshot, which is before the goal: nearer, until single steps reach it. *ret_n: how many, at least `back` if there are. */
+static int come_close(struct approach *a, uint64_t back, uint64_t *ret_n, struct errinfo *ei)
 {
 	uint64_t n = STEPS_FIRST, addr;
 	int r;
@@ -209,20 +235,20 @@ static int come_close(struct approach *a, uint64_t *ret_n, struct errinfo *ei)
 		r = rewind_to(a, ei);
 		if (r >= 0)
 			r = steps_to_goal(a, n, ret_n, ei);
+		if (r == 0)
+			r = move_mark(a, n, back, ret_n, ei);
 		if (r)
 			return r;
 		/* where it is now it may be many times more: over to the last of them */
 		r = rip(a->d, &addr);
 		if (r >= 0)
-			r = mark(a, ei);
-		if (r >= 0)
-			r = leap(a, addr, ei);
+			r = leap(a, addr, back, ei);
+		if (a->d->stop.kind == DBG_STOP_INTERRUPTED && !a->d->inner)
+			return ERR_INTERRUPTED;
 		if (r < 0)
 			return r;
 		if (r == 0)
 			n = MIN(n * 2, (uint64_t)STEPS_MOST);
-		if (a->d->stop.kind == DBG_STOP_INTERRUPTED && !a->d->inner)
-			return ERR_INTERRUPTED;
 	}
 }
 
@@ -265,7 +291,7 @@ static int last_instruction(struct dbg *d, const struct dbg_goal *goal, uint64_t
 		return MIN(r, 0);
 	r = mark(&a, ei);
 	if (r >= 0)
-		r = come_close(&a, &n, ei);
+		r = come_close(&a, back, &n, ei);
 	if (r > 0 && n >= back) {
 		r = stand_at(d, a.snap, n - back, ei);
 		return r < 0 ? r : 1;
@@ -274,7 +300,13 @@ static int last_instruction(struct dbg *d, const struct dbg_goal *goal, uint64_t
 	return MIN(r, 0);
 }
 
-/* The last event at or before `number` in which thread num executes an instruction; 0: none. */
+/* A handler was entered between two instructions: a step by itself. */
+static bool enters_handler(const struct event *ev)
+{
+	return ev->kind == EVENT_SIGNAL && ev->flags & EVENT_F_HANDLER && !dbg_executes(ev);
+}
+
+/* The last event at or before `number` in which thread num makes a step; 0: none. */
 static int last_executed(struct dbg *d, uint32_t num, uint64_t number, struct event *ret, struct errinfo *ei)
 {
 	const struct event *ev;
@@ -284,7 +316,7 @@ static int last_executed(struct dbg *d, uint32_t num, uint64_t number, struct ev
 		r = store_reader_seek(d->scan, n, ei);
 		if (r >= 0)
 			r = store_reader_next(d->scan, &ev, ei);
-		if (r > 0 && ev->thread == num && (dbg_executes(ev) || ev->kind == EVENT_ASYNC_POINT)) {
+		if (r > 0 && ev->thread == num && (dbg_executes(ev) || ev->kind == EVENT_ASYNC_POINT || enters_handler(ev))) {
 			*ret = *ev;
 			return 1;
 		}
@@ -318,12 +350,11 @@ static int into_earlier(struct dbg *d, uint32_t num, uint64_t number, struct dbg
 		if (r <= 0)
 			return r < 0 ? r : to_begin(d, ret, ei);
 		g.events = ev.number - 1;
+		if (enters_handler(&ev))
+			return dbg_go(d, g.events, ei);
 		r = last_instruction(d, &g, back_from_behind(&ev), ei);
-		if (r < 0)
-			return r;
-		*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = rep_task(d->s, num) ? rep_task(d->s, num)->guest_tid : 0 };
-		if (r > 0)
-			return 0;
+		if (r)
+			return MIN(r, 0);
 		number = ev.number - 1;
 	}
 }
@@ -449,6 +480,7 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 		r = dbg_place_take(d, true, &here, ei);
 	if (r < 0)
 		return r;
+	d->stop = (struct dbg_stop){ 0 };
 	d->what = how->how == DBG_CONTINUE ? "searching backwards" : "stepping backwards";
 	if (how->how == DBG_CONTINUE)
 		r = continue_backwards(d, &here, ret, ei);

@@ -297,9 +297,8 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 	int r;
 
 	*ret = (struct dbg_pos){ .events = d->s->event };
-	if (d->here.arrived || !d->here.computing || d->here.counted) {
+	if (d->here.arrived || !d->here.computing) {
 		ret->arrived = d->here.arrived;
-		ret->steps = d->here.arrived ? 0 : d->here.steps;
 		return 0;
 	}
 	dbg_clock(true);
@@ -312,11 +311,14 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 		g.addr = st.point.regs.rip;
 		g.hits = UINT64_MAX;
 		r = dbg_forward(d, &g, ei);
-		*ret = (struct dbg_pos){ .events = g.events, .addr = g.addr, .hits = d->hits + 1 };
+		if (r == 0 && d->here.computing)
+			*ret = (struct dbg_pos){ .events = g.events, .addr = g.addr, .hits = d->hits + 1 };
 	}
-	if (r != 0 && st.snap && dbg_restore(d, st.snap, ei) < 0)
-		log_debug("lost");
-	d->here.computing = true;
+	if (r != 0 && st.snap) {
+		if (dbg_restore(d, st.snap, ei) < 0)
+			log_debug("lost");
+		d->here.computing = true;
+	}
 	if (r >= 0 || st.snap)
 		dbg_state_done(d, &st);
 	dbg_clock(false);
