@@ -110,6 +110,7 @@ enum code_cond_kind {
 	CODE_COND_WORD, /* the 8 bytes at addr equal value */
 	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX;
 			 * 4.. and registers 16.. AVX-512F */
+	CODE_COND_COUNT, /* comes first: counts the pass (CODE_DATA_COUNTER); true when that makes value, or, with value 0, always */
 	CODE_COND_MAX_
 };
 
@@ -125,6 +126,7 @@ struct code_cond {
 #define CODE_TRAMP_MAX 8192u
 #define CODE_TRAMP_ENTRY 5u /* the entry's distance from where the code begins */
 #define CODE_DATA_MAX 512u
+#define CODE_DATA_COUNTER 56u /* CODE_COND_COUNT counts in the 8 bytes there in the data */
 
 struct code_tramp {
 	uint64_t code, data;              /* where it will lie */

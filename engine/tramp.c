@@ -148,6 +148,14 @@ static void emit_condition(struct tramp_builder *b, const struct code_cond *c, b
 	case CODE_COND_REG:
 		reg = emit_register(b, c->reg, is_first);
 		break;
+	case CODE_COND_COUNT:
+		if (!c->value) {
+			EMIT(b, REX_W, OP_LEA, 0x0c, 0x25); /* lea rcx, [0]: always */
+			tramp_emit32(b, 0);
+			return;
+		}
+		tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_COUNTER);
+		break;
 	case CODE_COND_WORD:
 		EMIT(b, REX_W, 0xb8 | RCX);
 		tramp_emit64(b, c->addr);
@@ -166,6 +174,7 @@ static bool is_condition(const struct code_cond *c)
 	case CODE_COND_REG:
 		return c->reg < 16;
 	case CODE_COND_WORD:
+	case CODE_COND_COUNT:
 		return true;
 	case CODE_COND_VEC:
 		return c->reg < 32 && c->word < 8;
@@ -298,14 +307,24 @@ static void patch8(struct tramp_builder *b, uint32_t at)
 	b->t->bytes[at] = (uint8_t)(b->t->n - (at + 1));
 }
 
+/* One more pass; without flags. */
+static void emit_count(struct tramp_builder *b)
+{
+	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_COUNTER);
+	EMIT(b, REX_W, OP_LEA, 0x40 | RCX << 3 | RCX, 1);
+	tramp_emit_slot(b, OP_MOV_STORE, RCX, SLOT_COUNTER);
+}
+
 /* The stub is written when its target is known. */
-static void emit_first(struct tramp_builder *b, const struct code_cond *c)
+static void emit_first(struct tramp_builder *b, const struct code_cond *c, bool counts)
 {
 	const uint32_t stub = 0;
 	uint32_t d;
 
 	emit_save(b);
-	emit_condition(b, c, true);
+	if (counts)
+		emit_count(b);
+	emit_condition(b, c, !counts);
 	d = b->t->n + 2 - stub;
 	must(d <= 128);
 	EMIT(b, 0xe3, (uint8_t)-d);
@@ -342,8 +361,11 @@ static void emit_all(struct tramp_builder *b, const struct code_cond *cond, unsi
 		emit_match(b);
 		tramp_emit_copies(b);
 	} else {
-		emit_first(b, &cond[0]);
-		for (unsigned i = 1; i < n; i++)
+		bool counts = cond[0].kind == CODE_COND_COUNT;
+		unsigned first = counts && !cond[0].value && n > 1 ? 1 : 0;
+
+		emit_first(b, &cond[first], counts);
+		for (unsigned i = first + 1; i < n; i++)
 			emit_other(b, &cond[i]);
 		emit_restore(b);
 		emit_match(b);

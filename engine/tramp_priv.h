@@ -25,6 +25,7 @@ enum {
 	SLOT_STATUS = 32, /* arithmetic flags: ah as lahf has it, al the overflow flag */
 	SLOT_FLAGS = 40,  /* all flags; a push lands here when rsp is SLOT_RSP's address */
 	SLOT_RSP = 48,
+	SLOT_COUNTER = CODE_DATA_COUNTER,
 	SLOT_VECTOR = 64, /* a whole cache line */
 	SLOT_STACK = 128, /* of expressions */
 };
