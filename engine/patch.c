@@ -215,6 +215,21 @@ int eng_patch_clear(struct eng_task *t, uint64_t addr)
 	return r;
 }
 
+int eng_patch_clear_all(struct eng_task *t)
+{
+	struct eng_patches *ps = &t->mm->patches;
+	int r = 0;
+
+	/* from the front: pieces must not lose their end first */
+	for (size_t i = 0; i < ps->n; i++) {
+		int e = ps->p[i].planted ? pull(t->mm, &ps->p[i]) : 0;
+
+		r = MIN(r, e);
+	}
+	ps->n = 0;
+	return r;
+}
+
 /* --- pieces --- */
 
 /* Index of the first byte of the piece at addr, or ps->n. */

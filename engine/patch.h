@@ -45,6 +45,8 @@ struct eng_patches {
 int eng_patch_set(struct eng_task *t, uint64_t addr) MUST_CHECK;
 /* ERR_NOT_FOUND: it was not set. With any other error (the guest is gone) it is forgotten all the same. */
 int eng_patch_clear(struct eng_task *t, uint64_t addr) MUST_CHECK;
+/* All of them, pieces too. Goes on after errors. */
+int eng_patch_clear_all(struct eng_task *t) MUST_CHECK;
 /* The patch at addr, planted or not; NULL: none. Valid until the next set, clear or fork. A SIGTRAP at addr + 1 is ours when it is planted
  * and no piece. */
 const struct eng_patch *eng_patch_find(const struct eng_mm *mm, uint64_t addr);

@@ -507,6 +507,27 @@ START_TEST(pieces)
 }
 END_TEST
 
+START_TEST(clear_all)
+{
+	uint8_t all[64], buf[64];
+	struct eng_task t;
+
+	begin(&t);
+	ck_assert_int_eq(eng_read(&t, AREA, all, 64), 0);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 3), 1);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 3), 1);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 0x400000), 0);
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 20, (const uint8_t *)"\xe9\x01\x02\x03\x04", 5), 0);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 40), 1);
+	ck_assert_int_eq(eng_patch_lift(&t, AREA + 40, 1), 0);
+	ck_assert_int_eq(eng_patch_clear_all(&t), 0);
+	ck_assert_uint_eq(t.mm->patches.n, 0);
+	ck_assert_int_eq(pread(t.mm->mem_fd, buf, 64, AREA), 64);
+	ck_assert_mem_eq(buf, all, 64);
+	guest_end(&t);
+}
+END_TEST
+
 /* Half of a piece is worse than none. */
 START_TEST(broken_pieces)
 {
@@ -550,4 +571,4 @@ START_TEST(broken_pieces)
 }
 END_TEST
 
-TEST_MAIN("patch", stops, reads, writes, counts, lifted, parked, own_int3, shared, stack, forked, pieces, broken_pieces, random_walk, many, gone)
+TEST_MAIN("patch", stops, reads, writes, counts, lifted, parked, own_int3, shared, stack, forked, clear_all, pieces, broken_pieces, random_walk, many, gone)

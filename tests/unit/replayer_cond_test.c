@@ -34,6 +34,7 @@ static void begin(struct fixture *f)
 	ck_assert_int_ge(eng_pin(-1, NULL, 0), 0); /* as replays are: the guest runs while we sleep */
 	guest_start(&f->t.t);
 	f->tasks[0] = &f->t;
+	f->t.session = &f->s;
 	guest_anon(&f->t.t, AREA, 4096);
 	ck_assert_int_eq(eng_write(&f->t.t, LOOP, code, sizeof(code) - 1), 0);
 	make_own_code(&f->t.t, PROT_READ | PROT_EXEC);
@@ -413,6 +414,7 @@ START_TEST(forked)
 	ck_assert_int_eq(plant(&f, 10), 1);
 	guest_fork(&f.t.t, &child.t);
 	f.tasks[1] = &child;
+	child.session = &f.s;
 	ck_assert_int_eq(rep_cond_copy(f.c, &copy), 0);
 	ck_assert_int_eq(rep_cond_close(f.c, &f.t), 0);
 	f.c = copy;
