@@ -215,6 +215,21 @@ int eng_patch_clear(struct eng_task *t, uint64_t addr)
 	return r;
 }
 
+int eng_patch_clear_all(struct eng_task *t)
+{
+	struct eng_patches *ps = &t->mm->patches;
+	int r = 0;
+
+	/* from the front: pieces must not lose their end first */
+	for (size_t i = 0; i < ps->n; i++) {
+		int e = ps->p[i].planted ? pull(t->mm, &ps->p[i]) : 0;
+
+		r = MIN(r, e);
+	}
+	ps->n = 0;
+	return r;
+}
+
 /* --- pieces --- */
 
 /* Index of the first byte of the piece at addr, or ps->n. */
@@ -334,7 +349,6 @@ int eng_patch_sync_all(struct eng_task *t)
 	if (r < 0)
 		return r;
 	ps->changes = t->mm->as.changes;
-	ps->stale = false;
 	return 0;
 }
 
@@ -342,7 +356,7 @@ int eng_patch_sync(struct eng_task *t)
 {
 	const struct eng_patches *ps = &t->mm->patches;
 
-	return ps->n && (ps->stale || ps->changes != t->mm->as.changes) ? eng_patch_sync_all(t) : 0;
+	return ps->n && ps->changes != t->mm->as.changes ? eng_patch_sync_all(t) : 0;
 }
 
 /* The patches of a range, pieces as a whole. */
@@ -450,8 +464,8 @@ int eng_patches_copy(const struct eng_patches *from, struct eng_patches *ret)
 		return -ENOMEM;
 	if (p)
 		memcpy(p, from->p, from->n * sizeof(*p));
-	/* a fork leaves out memory that the guest wants left out */
-	*ret = (struct eng_patches){ .p = p, .n = from->n, .cap = from->n, .stale = true };
+	/* never compared with its model: a fork leaves out memory that the guest wants left out */
+	*ret = (struct eng_patches){ .p = p, .n = from->n, .cap = from->n, .changes = UINT64_MAX };
 	return 0;
 }
 

@@ -38,7 +38,6 @@ struct eng_patches {
 	struct eng_patch *p; /* sorted by address; owned */
 	size_t n, cap;
 	uint64_t changes;    /* of the model, when the patches were last compared with it */
-	bool stale;          /* they have to be, whatever it says */
 };
 
 /* Counts: each set needs its own clear. 1: planted (or lifted just now), 0: parked, there is no such memory. -EBUSY: memory that
@@ -46,11 +45,13 @@ struct eng_patches {
 int eng_patch_set(struct eng_task *t, uint64_t addr) MUST_CHECK;
 /* ERR_NOT_FOUND: it was not set. With any other error (the guest is gone) it is forgotten all the same. */
 int eng_patch_clear(struct eng_task *t, uint64_t addr) MUST_CHECK;
+/* All of them, pieces too. Goes on after errors. */
+int eng_patch_clear_all(struct eng_task *t) MUST_CHECK;
 /* The patch at addr, planted or not; NULL: none. Valid until the next set, clear or fork. A SIGTRAP at addr + 1 is ours when it is planted
  * and no piece. */
 const struct eng_patch *eng_patch_find(const struct eng_mm *mm, uint64_t addr);
 /* Makes guest and overlay agree: plants what was parked and has memory now, again where memory was replaced or written over, parks
- * what has lost its memory or has got shared memory instead. Costs one comparison when the model has not changed. */
+ * what has lost its memory or has got shared memory instead. Costs one comparison when the model has not changed since. */
 int eng_patch_sync(struct eng_task *t) MUST_CHECK;
 /* The same whether the model has changed or not: after the guest may have written code. */
 int eng_patch_sync_all(struct eng_task *t) MUST_CHECK;

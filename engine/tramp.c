@@ -388,7 +388,7 @@ int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data,
 	if (n > CODE_CONDS_MAX)
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++) {
-		if (!is_condition(&cond[i]))
+		if (!is_condition(&cond[i]) || (cond[i].kind == CODE_COND_COUNT && i))
 			return -EINVAL;
 		b.wide |= is_wide(cond[i].value);
 	}

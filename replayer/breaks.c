@@ -95,19 +95,9 @@ static int set_patch(struct rep_task *t, uint64_t addr)
 	return MIN(r, 0);
 }
 
-static int clear_all(struct rep_task *t)
-{
-	struct eng_mm *mm = t->t.mm;
-	int r = 0;
-
-	while (mm->patches.n && r >= 0)
-		r = eng_patch_clear(&t->t, mm->patches.p[mm->patches.n - 1].addr);
-	return r;
-}
-
 static int plant(struct dbg *d, struct rep_task *t, bool user)
 {
-	int r = clear_all(t);
+	int r = eng_patch_clear_all(&t->t);
 
 	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
 		if (!is_watch(&d->points[i]))
@@ -127,7 +117,7 @@ static int clear_others(struct dbg *d, const struct eng_mm *mm)
 		struct rep_task *t = d->s->tasks[i];
 
 		if (t && t->t.mm != mm && t->t.mm->patches.n)
-			r = clear_all(t);
+			r = eng_patch_clear_all(&t->t);
 	}
 	return r;
 }

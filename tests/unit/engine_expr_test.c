@@ -491,6 +491,33 @@ START_TEST(every_step)
 }
 END_TEST
 
+/* Whoever steps through it does not show in the flags. */
+START_TEST(trap_flag)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct writer w = { .seed = &f->seed };
+	unsigned steps = 0;
+
+	f->seed = 2;
+	begin(f);
+	randomize(f);
+	put(&w, 0x26, 17, 2);
+	put(&w, 0x23, 0x100, 2);
+	put(&w, 0x0f, 0, 0);
+	put(&w, 0x27, 0, 0);
+	build(f, &w);
+	machine_set(&f->m, &f->start);
+	do {
+		ck_assert_int_eq(machine_go(&f->m, true), SIGTRAP);
+		machine_get(&f->m, &f->now);
+		ck_assert_uint_ne(f->now.regs.rip, f->t.match);
+	} while (f->now.regs.rip != f->t.copy[0] && steps++ < 100);
+	ck_assert_uint_eq(f->now.regs.rip, f->t.copy[0]);
+	machine_stop(&f->m);
+	free(f);
+}
+END_TEST
+
 /* --- what is refused --- */
 
 static int compile(const char *code, size_t n)
@@ -630,4 +657,4 @@ START_TEST(false_hits)
 }
 END_TEST
 
-TEST_MAIN("engine_expr", random_expressions, every_step, refused, garbage, false_hits)
+TEST_MAIN("engine_expr", random_expressions, every_step, trap_flag, refused, garbage, false_hits)

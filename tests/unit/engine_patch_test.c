@@ -314,8 +314,27 @@ START_TEST(shared)
 	ck_assert_int_eq(eng_patch_clear(&t, AREA + 3), 0);
 	ck_assert_uint_eq(raw(&t, AREA + 3), 0x10);
 	/* a view follows an object only while nobody writes to it */
-	t.mm->as.m[1].flags |= ASPACE_VIEW;
-	ck_assert_int_eq(eng_patch_set(&t, t.mm->as.m[1].start), -EBUSY);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + PAGE), 1);
+	ck_assert_int_eq(eng_patch_clear(&t, AREA + PAGE), 0);
+	((struct mapping *)(uintptr_t)aspace_find(&t.mm->as, AREA + PAGE))->flags |= ASPACE_VIEW;
+	ck_assert_int_eq(eng_patch_set(&t, AREA + PAGE), -EBUSY);
+	guest_end(&t);
+}
+END_TEST
+
+/* How far down a stack has grown the model does not tell. (Some kernels let it grow for a debugger, too.) */
+START_TEST(stack)
+{
+	const uint64_t top = AREA + 0x200000;
+	struct eng_task t;
+
+	begin(&t);
+	guest_map(&t, top - PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1);
+	ck_assert_int_ge(eng_patch_set(&t, top - 3 * PAGE), 0);
+	guest_write(&t, top - 3 * PAGE + 1, 1);
+	ck_assert_int_eq(eng_patch_sync_all(&t), 0);
+	ck_assert_uint_eq(raw(&t, top - 3 * PAGE), 0xcc);
+	ck_assert_uint_eq(guest_byte(&t, top - 3 * PAGE), 0);
 	guest_end(&t);
 }
 END_TEST
@@ -488,6 +507,27 @@ START_TEST(pieces)
 }
 END_TEST
 
+START_TEST(clear_all)
+{
+	uint8_t all[64], buf[64];
+	struct eng_task t;
+
+	begin(&t);
+	ck_assert_int_eq(eng_read(&t, AREA, all, 64), 0);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 3), 1);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 3), 1);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 0x400000), 0);
+	ck_assert_int_eq(eng_patch_put(&t, AREA + 20, (const uint8_t *)"\xe9\x01\x02\x03\x04", 5), 0);
+	ck_assert_int_eq(eng_patch_set(&t, AREA + 40), 1);
+	ck_assert_int_eq(eng_patch_lift(&t, AREA + 40, 1), 0);
+	ck_assert_int_eq(eng_patch_clear_all(&t), 0);
+	ck_assert_uint_eq(t.mm->patches.n, 0);
+	ck_assert_int_eq(pread(t.mm->mem_fd, buf, 64, AREA), 64);
+	ck_assert_mem_eq(buf, all, 64);
+	guest_end(&t);
+}
+END_TEST
+
 /* Half of a piece is worse than none. */
 START_TEST(broken_pieces)
 {
@@ -504,8 +544,11 @@ START_TEST(broken_pieces)
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert_uint_eq(raw(&t, at + i), MINE(PAGE - 3 + i));
 	ck_assert_uint_eq(raw(&t, at + 3), 0);
-	/* it does not come back by itself */
+	/* it does not come back by itself, were the bytes the same */
+	for (unsigned i = 3; i < 5; i++)
+		raw_write(&t, at + i, MINE(PAGE - 3 + i));
 	ck_assert_int_eq(eng_patch_sync_all(&t), 0);
+	ck_assert_uint_eq(raw(&t, at), MINE(PAGE - 3));
 	ck_assert_int_eq(eng_patch_lift(&t, at, 5), 0);
 	ck_assert_int_eq(eng_patch_lower(&t, at, 5), 0);
 	ck_assert(!eng_patch_stands(t.mm, at));
@@ -528,4 +571,4 @@ START_TEST(broken_pieces)
 }
 END_TEST
 
-TEST_MAIN("patch", stops, reads, writes, counts, lifted, parked, own_int3, shared, forked, pieces, broken_pieces, random_walk, many, gone)
+TEST_MAIN("patch", stops, reads, writes, counts, lifted, parked, own_int3, shared, stack, forked, clear_all, pieces, broken_pieces, random_walk, many, gone)

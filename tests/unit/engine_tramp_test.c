@@ -449,7 +449,7 @@ static bool is_supported(const struct mstate *s, unsigned reg, unsigned word)
 /* A condition on something, for the state s. */
 static struct code_cond any_condition(struct diff *d, struct mstate *s)
 {
-	struct code_cond c = { .kind = (enum code_cond_kind)(m_random(&d->seed) % CODE_COND_MAX_) };
+	struct code_cond c = { .kind = (enum code_cond_kind)(m_random(&d->seed) % CODE_COND_COUNT) };
 
 	c.reg = (uint8_t)(m_random(&d->seed) % (c.kind == CODE_COND_VEC ? 32 : 16));
 	c.word = (uint8_t)(m_random(&d->seed) % 8);
@@ -623,6 +623,46 @@ START_TEST(no_condition)
 }
 END_TEST
 
+/* The n-th pass, alone and with another condition that holds or not; and counting for ever. */
+START_TEST(counts)
+{
+	const struct counter c = { .kind = CODE_COND_REG, .reg = 1 };
+	struct diff *d = calloc(1, sizeof(*d));
+	uint8_t jump[CODE_JUMP_LEN];
+	struct code_plan p;
+	struct code_tramp t;
+
+	d->seed = 8;
+	diff_start(d);
+	for (unsigned i = 0; i < 3 * PASSES; i++) {
+		uint64_t pass = i % PASSES, count = 0;
+		struct code_cond cond[2] = { { .kind = CODE_COND_COUNT, .value = pass + 1 }, { .kind = CODE_COND_REG, .reg = 1 } };
+		unsigned n = 1 + i / PASSES;
+
+		loop_start(d, &c);
+		ck_assert(code_plan(&code_mem, AT, &p));
+		loop_step(d, (unsigned)pass);
+		cond[1].value = d->plain.regs.rcx;
+		if (n == 3)
+			cond[0].value = 0;
+		ck_assert_int_eq(code_tramp_build(&p, M_TRAMP, M_DATA, cond, MIN(n, 2u), &t), 0);
+		memcpy(m_at(M_TRAMP), t.bytes, t.n);
+		memcpy(m_at(M_DATA + CODE_DATA_COUNTER), &count, 8);
+		code_jump(&p, &t, jump);
+		memcpy(m_at(AT), jump, sizeof(jump));
+		machine_set(&d->m, &d->start);
+		machine_run(&d->m, &d->moved);
+		ck_assert_uint_eq(d->moved.regs.rip, t.match + 1);
+		memcpy(&count, m_at(M_DATA + CODE_DATA_COUNTER), 8);
+		ck_assert_uint_eq(count, pass + 1);
+		d->moved.regs.rip = AT;
+		loop_expect(d, &p, n, "count");
+	}
+	machine_stop(&d->m);
+	free(d);
+}
+END_TEST
+
 START_TEST(limits)
 {
 	struct code_cond cond[CODE_CONDS_MAX + 1] = { 0 };
@@ -654,9 +694,12 @@ START_TEST(limits)
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
 	cond[0] = (struct code_cond){ .kind = CODE_COND_VEC, .word = 8 };
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
+	cond[1] = (struct code_cond){ .kind = CODE_COND_COUNT };
+	cond[0] = (struct code_cond){ .kind = CODE_COND_REG };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 2, &t), -EINVAL); /* comes first */
 	cond[0] = (struct code_cond){ .kind = CODE_COND_MAX_ };
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
 }
 END_TEST
 
-TEST_MAIN("engine_tramp", special_cases, libc_code, conditions, no_condition, limits)
+TEST_MAIN("engine_tramp", special_cases, libc_code, conditions, no_condition, counts, limits)

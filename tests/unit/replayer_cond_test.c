@@ -34,6 +34,7 @@ static void begin(struct fixture *f)
 	ck_assert_int_ge(eng_pin(-1, NULL, 0), 0); /* as replays are: the guest runs while we sleep */
 	guest_start(&f->t.t);
 	f->tasks[0] = &f->t;
+	f->t.session = &f->s;
 	guest_anon(&f->t.t, AREA, 4096);
 	ck_assert_int_eq(eng_write(&f->t.t, LOOP, code, sizeof(code) - 1), 0);
 	make_own_code(&f->t.t, PROT_READ | PROT_EXEC);
@@ -252,14 +253,13 @@ START_TEST(middle)
 }
 END_TEST
 
-/* Lets it run for a moment: how it was stopped, REP_COND_ON when it was not. */
-static int run_briefly(struct fixture *f, unsigned us, struct eng_stop *st)
+/* Lets it run for a moment. */
+static void run_briefly(struct fixture *f, unsigned us, struct eng_stop *st)
 {
 	ck_assert_int_eq(eng_resume(&f->t.t, ENG_RUN, 0), 0);
 	usleep(us);
 	ck_assert_int_eq(eng_interrupt(&f->t.t), 0);
 	ck_assert_int_eq(eng_wait_task(&f->t.t, st), 0);
-	return rep_cond_stop(f->c, &f->t, st);
 }
 
 /* Interrupted anywhere, it goes on as if nothing had been. */
@@ -274,10 +274,18 @@ START_TEST(interrupted)
 	ck_assert_int_eq(plant(&f, UINT16_MAX), 1);
 	start_at(&f.t, LOOP, UINT32_MAX);
 	ck_assert_int_eq(eng_write(&f.t.t, COUNTER, &(uint32_t){ BEGIN }, 4), 0);
-	for (; interrupts < MOST && moved < ENOUGH; interrupts++) {
-		int hit = run_briefly(&f, 100 + interrupts * 7 % 500, &st);
-		uint64_t at = regs(&f.t)->rip - LOOP;
+	for (interrupts = 1; interrupts < MOST && moved < ENOUGH; interrupts++) {
+		bool ends = interrupts % 3 == 0;
+		int hit = REP_COND_NONE;
+		uint64_t at;
 
+		run_briefly(&f, 100 + interrupts * 7 % 500, &st);
+		/* its end must do what nobody has done before */
+		if (ends && st.kind == ENG_STOP_TRAP)
+			ck_assert_int_eq(rep_cond_close(f.c, &f.t), 0);
+		else
+			hit = rep_cond_stop(f.c, &f.t, &st);
+		at = regs(&f.t)->rip - LOOP;
 		if (hit == REP_COND_ON)
 			continue;
 		ck_assert(hit == REP_COND_NONE || hit == REP_COND_MOVED || hit == REP_COND_PAST);
@@ -285,12 +293,12 @@ START_TEST(interrupted)
 		moved += hit != REP_COND_NONE;
 		ck_assert_msg(at == 0 || at == 3 || at == 5 || at == 9, "%lu", at);
 		ck_assert_uint_eq(counter(&f.t) - BEGIN - regs(&f.t)->rbx, at == 3 || at == 5);
-		if (hit == REP_COND_PAST) {
+		if (hit == REP_COND_PAST)
 			ck_assert_int_eq(rep_cond_go_on(f.c, &f.t), 0);
-		} else if (interrupts % 3 == 0 && at != 3) { /* all of it away and back */
-			ck_assert_int_eq(rep_cond_close(f.c, &f.t), 0);
+		if (ends && at == 3)
+			ck_assert_int_eq(rep_step(&f.t, &(struct eng_stop){ 0 }), 0);
+		if (ends)
 			ck_assert_int_eq(plant(&f, UINT16_MAX), 1);
-		}
 	}
 	printf("interrupted %u times, %u of them in the trampoline, after %u passes\n", interrupts, moved, counter(&f.t) - BEGIN);
 	ck_assert_uint_gt(moved, 0);
@@ -406,6 +414,7 @@ START_TEST(forked)
 	ck_assert_int_eq(plant(&f, 10), 1);
 	guest_fork(&f.t.t, &child.t);
 	f.tasks[1] = &child;
+	child.session = &f.s;
 	ck_assert_int_eq(rep_cond_copy(f.c, &copy), 0);
 	ck_assert_int_eq(rep_cond_close(f.c, &f.t), 0);
 	f.c = copy;
@@ -440,6 +449,15 @@ START_TEST(no_longer)
 	/* code that is written by an event */
 	ck_assert_int_eq(plant(&f, 1), 1);
 	ck_assert_int_eq(eng_write(&f.t.t, LOOP + 2, "\x02", 1), 0);
+	ck_assert_int_eq(rep_cond_check(f.c, &f.t), 0);
+	ck_assert_int_eq(rep_cond_close(f.c, &f.t), 0);
+	ck_assert_int_eq(pread(f.t.t.mm->mem_fd, raw, 8, (off_t)LOOP), 8);
+	ck_assert_mem_eq(raw, "\x83\x07\x02\x39\x37", 5);
+	/* a jump that is gone */
+	ck_assert_int_eq(plant(&f, 1), 1);
+	ck_assert_int_eq(pwrite(f.t.t.mm->mem_fd, "\x90", 1, (off_t)LOOP + 1), 1);
+	ck_assert_int_eq(eng_patch_sync_all(&f.t.t), 0);
+	ck_assert_int_eq(eng_write(&f.t.t, LOOP + 1, "\x07", 1), 0);
 	ck_assert_int_eq(rep_cond_check(f.c, &f.t), 0);
 	ck_assert_int_eq(rep_cond_close(f.c, &f.t), 0);
 	ck_assert_int_eq(pread(f.t.t.mm->mem_fd, raw, 8, (off_t)LOOP), 8);
