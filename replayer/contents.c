@@ -1,7 +1,7 @@
 /* Saves what shared objects hold, and puts it back.
  *
- * Guests write to mappings of them unseen, so all of a mapped object is read at each save; pieces that are as in the save
- * before are shared with that one. Pieces of zeros are not kept: they are holes when they are put back. */
+ * Guests write to mappings of them unseen, so all of an object that was mapped writable is read at each save; pieces that are as in the
+ * save before are shared with that one. Of others it is known whether they have changed. Pieces of zeros are not kept: they are holes when they are put back. */
 #define LOG_AREA "replayer.contents"
 #include "replayer/rep_priv.h"
 

@@ -146,7 +146,7 @@ static int map_object(struct rep_session *s, struct rep_task *t, const struct ef
 		return do_mmap(t, e, MAP_PRIVATE, o->fd);
 	}
 	m->flags |= ASPACE_SHARED;
-	o->mapped = true;
+	o->mapped |= (e->prot & PROT_WRITE) != 0;
 	return do_mmap(t, e, MAP_SHARED, o->fd);
 }
 

@@ -62,7 +62,10 @@ int rep_object_fd(struct rep_session *s, uint64_t n)
 	struct rep_object *o;
 	int r = rep_object(s, n, &o);
 
-	return r < 0 ? r : o->fd;
+	if (r < 0)
+		return r;
+	o->writes = ++s->object_writes;
+	return o->fd;
 }
 
 void rep_object_unref(struct rep_object *o)

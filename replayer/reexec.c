@@ -89,6 +89,19 @@ static bool allowed(uint32_t nr, const uint64_t *a, int64_t result)
 	return false;
 }
 
+/* Shared objects that user code may be able to write from now on; a call that fails may have done a part. */
+static void note_writable(struct rep_session *s, struct rep_task *t)
+{
+	const struct aspace *as = &t->t.mm->as;
+	uint64_t end = t->args[0] + ALIGN_UP(t->args[1], 4096ull);
+
+	if ((t->sysno != SYS_mprotect && t->sysno != SYS_pkey_mprotect) || !(t->args[2] & PROT_WRITE))
+		return;
+	for (const struct mapping *m = aspace_next(as, t->args[0]); m && m->start < end; m = aspace_next(as, m->end))
+		if (m->object && m->object < s->cap_objects && s->objects[m->object])
+			s->objects[m->object]->mapped = true;
+}
+
 /* What children get of a mapping. */
 static int follow_advice(struct aspace *as, const uint64_t *a)
 {
@@ -150,6 +163,7 @@ int rep_reexec(struct rep_session *s, struct rep_task *t, const struct event *ev
 	}
 	if (t->sysno == SYS_madvise && a[2] == MADV_FREE)
 		a[2] = MADV_DONTNEED;
+	note_writable(s, t);
 	r = eng_patch_lift(&t->t, 0, UINT64_MAX); /* what moves would take them along */
 	if (r >= 0)
 		r = rep_remote(t, t->sysno, a, &result);

@@ -44,7 +44,7 @@ struct rep_object {
 	int refs;        /* the session and snapshots: two of one number may live, made before and after a restore */
 	int fd;          /* memfd */
 	uint64_t size;
-	bool mapped;     /* shared, once */
+	bool mapped;     /* shared and writable, once */
 	bool viewed;     /* mapped privately, once */
 	uint64_t writes; /* object_writes when its content was written last by us: equal = same content, unless it was mapped */
 };
@@ -131,7 +131,7 @@ void rep_blobs_free(struct rep_session *s);
 /* --- objects.c --- */
 /* Shared object n, made when it is new. */
 int rep_object(struct rep_session *s, uint64_t n, struct rep_object **ret) MUST_CHECK;
-/* Its memfd. */
+/* Its memfd, to write there. */
 int rep_object_fd(struct rep_session *s, uint64_t n) MUST_CHECK;
 int rep_object_resize(struct rep_session *s, uint64_t n, uint64_t size) MUST_CHECK;
 /* What lies behind its end in the last page is written too, what lies behind that page is dropped: nothing can be there. */
