@@ -113,7 +113,8 @@ static const char *receive(struct client *c)
 			buf_clear(&c->reply);
 			ck_assert_int_eq(rsp_unescape(&f.body, &c->reply), 0);
 		}
-		memmove(c->in.data, c->in.data + f.taken, c->in.len - f.taken);
+		if (f.taken)
+			memmove(c->in.data, c->in.data + f.taken, c->in.len - f.taken);
 		c->in.len -= f.taken;
 		if (f.kind == RSP_MORE) {
 			fill(c);
