@@ -454,7 +454,7 @@ END_TEST
 START_TEST(nested_calls)
 {
 	struct client c = connect_gdb();
-	static const char push[] = "X87f8,8:\x10\x10\0\0\0\0\0", text[] = "X3200,3:ab\0";
+	static const char push[] = "X87f8,8:\x10\x10\0\0\0\0\0", text[] = "X3200,3:ab\0", other[] = "X3200,3:cd\0";
 
 	EXPECT(&c, "Z0,1010,1", "OK");
 	(void)ask(&c, "qXfer:siginfo:read::0,80");
@@ -472,7 +472,7 @@ START_TEST(nested_calls)
 		EXPECT(&c, "P10=0010000000000000", "OK");
 		/* general registers are as before, vector registers come last */
 		EXPECT(&c, "P28=11111111111111111111111111111111", "OK");
-		send_packet(&c, text, sizeof(text) - 1);
+		send_packet(&c, i ? other : text, sizeof(text) - 1);
 		ck_assert_str_eq(receive(&c), i ? "E.a recording cannot be changed; only calls of functions (call f(x)) can write, to a copy that is "
 						  "dropped afterwards" : "OK");
 	}
