@@ -3,11 +3,11 @@
  * The protocol does not say that a call is meant. gdb reads the thread's siginfo before each (to put it back later), then writes arguments and
  * registers, runs, and writes the registers back:
  *
- *     NONE --write while a siginfo read counts--> SET --resume, rip is elsewhere--> RAN --registers as before--> OVER --memory read, resume--> NONE
+ *     NONE --write while a siginfo read counts--> SET --resume, rip is elsewhere--> RAN --registers as before--> OVER --other read, resume--> NONE
  *                                                  \--resume, same rip--> NONE                                   \--write (as from NONE)--> SET
  *
  * Siginfo reads are counted, because calls nest: for f("text") gdb reads it for f, then calls malloc(), and then writes the text where malloc()
- * said and the arguments of f. So the copy is kept in OVER until something shows that no such thing follows. A resume sets the count to 0: looking
+ * said and the arguments of f. So the copy is kept in OVER until memory is read that the call did not return, or a resume. A resume sets the count to 0: looking
  * at $_siginfo alone begins nothing. A write that is no part of a call is refused. */
 #include "gdbstub/stub_priv.h"
 
@@ -18,6 +18,8 @@
 #define FRAME_MAX (1u << 20)
 /* What gdb allocates for strings and arrays. */
 #define RESULT_MAX (1u << 20)
+/* What of a result gdb shows. */
+#define SHOWN_MAX 4096u
 #define CALLS_MAX 16u
 
 #define REFUSAL "a recording cannot be changed; only calls of functions (call f(x)) can write, to a copy that is dropped afterwards"
@@ -42,9 +44,15 @@ void stub_divert_siginfo(struct stub *s)
 		s->divert_calls++;
 }
 
-void stub_divert_read(struct stub *s)
+/* What the call returned may point to something that only the copy has: gdb reads that right after the call (print f() with a char *). */
+static bool is_result(const struct stub *s, uint64_t addr)
 {
-	if (s->divert == DIVERT_OVER)
+	return addr >= s->divert_result && addr - s->divert_result < SHOWN_MAX;
+}
+
+void stub_divert_read(struct stub *s, uint64_t addr)
+{
+	if (s->divert == DIVERT_OVER && !is_result(s, addr))
 		stub_divert_drop(s, NULL);
 }
 

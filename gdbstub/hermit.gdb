@@ -1,6 +1,9 @@
 # Commands of hermit for gdb. `hermit replay` loads them; elsewhere: source hermit.gdb
 # They move by telling the session where the next step shall go, so that gdb sees an ordinary stop and looks around anew.
 
+# Searches take as long as they take; a session that is gone shows by its closed connection.
+set remotetimeout 3600
+
 # Some names are gdb's own (bookmark), which it would ask about.
 set $_hermit_confirm = $_gdb_setting("confirm")
 set confirm off

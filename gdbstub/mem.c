@@ -30,7 +30,7 @@ static int read_some(struct stub *s, struct view *v, void **ret, size_t *ret_n)
 	p = malloc(len ? (size_t)len : 1);
 	if (!p)
 		return -ENOMEM;
-	stub_divert_read(s);
+	stub_divert_read(s, addr);
 	*ret_n = len ? dbg_read(s->d, addr, p, (size_t)len) : 0;
 	*ret = p;
 	return *ret_n || !len ? 0 : -EFAULT;
@@ -159,7 +159,7 @@ int stub_search(struct stub *s, struct view *v)
 		return ERR_PROTOCOL;
 	if (view_left(v) > SEARCH_PATTERN_MAX)
 		return ERR_LIMIT;
-	stub_divert_read(s);
+	stub_divert_read(s, 0);
 	r = search(s, addr, len, v, &at);
 	if (r < 0)
 		return r;
@@ -192,7 +192,7 @@ int stub_crc(struct stub *s, struct view *v)
 		return r;
 	if (len > CRC_BYTES_MAX)
 		return ERR_LIMIT;
-	stub_divert_read(s);
+	stub_divert_read(s, 0);
 	while (len) {
 		size_t want = (size_t)MIN(len, (uint64_t)sizeof(chunk));
 

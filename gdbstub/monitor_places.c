@@ -156,7 +156,8 @@ int monitor_goto(struct monitor *m)
 	stub_moved(s, &stop);
 	r = say_position(m, "now at position ");
 	if (r >= 0 && !m->json)
-		buf_printf(m->out, "gdb still shows the old place: enter `maintenance flush register-cache`, or go with goto-event of hermit.gdb\n");
+		buf_printf(m->out, "gdb still shows the old place: enter `maintenance flush register-cache` and `maintenance flush dcache`, "
+				   "or go with goto-event of hermit.gdb\n");
 	return r;
 }
 

@@ -211,7 +211,7 @@ static void answer(struct stub *s, const struct rsp_frame *f)
 		put_wire(s, "+", 1);
 	buf_clear(&s->request);
 	buf_clear(&s->reply);
-	s->no_reply = false;
+	s->no_reply = s->interrupted = false;
 	r = rsp_unescape(&f->body, &s->request);
 	drop(s, f->taken);
 	if (r < 0) {

@@ -159,8 +159,8 @@ void stub_divert_ran(struct stub *s);
 /* After a write of registers: is the call over? */
 void stub_divert_check(struct stub *s);
 void stub_divert_siginfo(struct stub *s);
-/* Before anything that shows the guest's memory. */
-void stub_divert_read(struct stub *s);
+/* Before anything that shows the guest's memory from addr on; 0 = anywhere. */
+void stub_divert_read(struct stub *s, uint64_t addr);
 /* Before running. true: the copy runs. */
 bool stub_divert_resume(struct stub *s, bool backwards);
 void stub_divert_drop(struct stub *s, const char *why); /* why NULL: says nothing */

@@ -35,7 +35,7 @@ static int get_path(struct view *v, struct buf *ret)
 		return r;
 	if (ret->len >= STUB_PATH_MAX)
 		return -ENAMETOOLONG;
-	return memchr(ret->data, 0, ret->len) ? -ENOENT : buf_error(ret);
+	return ret->len && memchr(ret->data, 0, ret->len) ? -ENOENT : buf_error(ret);
 }
 
 /* What of /proc/PID the path names, for our process; NULL: it is another path; "" : another process. */

@@ -89,7 +89,7 @@ static int make_libraries(struct stub *s, const struct view *annex, struct buf *
 		if (to && rsp_get_hex(&item, to) < 0)
 			return ERR_PROTOCOL;
 	}
-	stub_divert_read(s);
+	stub_divert_read(s, 0);
 	return stub_svr4(s, start, prev, out);
 }
 

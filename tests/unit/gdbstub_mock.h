@@ -67,7 +67,9 @@ static inline void mock_at(struct dbg *d, size_t at)
 {
 	d->at = at;
 	d->moves++;
-	mock_build(d);
+	memset(d->mem + MOCK_DATA, 0, 32);
+	for (size_t i = 0; i < at; i++)
+		d->mem[MOCK_DATA + i % 32] = (uint8_t)(i + 1);
 }
 
 static inline void mock_init(struct dbg *d)

@@ -113,7 +113,8 @@ static const char *receive(struct client *c)
 			buf_clear(&c->reply);
 			ck_assert_int_eq(rsp_unescape(&f.body, &c->reply), 0);
 		}
-		memmove(c->in.data, c->in.data + f.taken, c->in.len - f.taken);
+		if (f.taken)
+			memmove(c->in.data, c->in.data + f.taken, c->in.len - f.taken);
 		c->in.len -= f.taken;
 		if (f.kind == RSP_MORE) {
 			fill(c);
@@ -449,6 +450,40 @@ START_TEST(function_calls)
 }
 END_TEST
 
+/* f(text): gdb reads siginfo for f, calls malloc(), writes the text, calls f; shows what f returned. */
+START_TEST(nested_calls)
+{
+	struct client c = connect_gdb();
+	static const char push[] = "X87f8,8:\x10\x10\0\0\0\0\0", text[] = "X3200,3:ab\0", other[] = "X3200,3:cd\0";
+
+	EXPECT(&c, "Z0,1010,1", "OK");
+	(void)ask(&c, "qXfer:siginfo:read::0,80");
+	(void)ask(&c, "qXfer:siginfo:read::0,80");
+	for (int i = 0; i < 2; i++) {
+		EXPECT(&c, "P5=0019000000000000", "OK"); /* the result will be 3200 */
+		EXPECT(&c, "P28=22222222222222222222222222222222", "OK");
+		send_packet(&c, push, sizeof(push));
+		ck_assert_str_eq(receive(&c), "OK");
+		EXPECT(&c, "P7=f887000000000000", "OK");
+		EXPECT(&c, "P10=0020000000000000", "OK");
+		EXPECT_PREFIX(&c, "vCont;c:p3e8.3e8", "T05swbreak:;");
+		EXPECT(&c, "P0=0000000000000000", "OK");
+		EXPECT(&c, "P5=0700000000000000", "OK");
+		EXPECT(&c, "P10=0010000000000000", "OK");
+		/* general registers are as before, vector registers come last */
+		EXPECT(&c, "P28=11111111111111111111111111111111", "OK");
+		send_packet(&c, i ? other : text, sizeof(text) - 1);
+		ck_assert_str_eq(receive(&c), i ? "E.a recording cannot be changed; only calls of functions (call f(x)) can write, to a copy that is "
+						  "dropped afterwards" : "OK");
+	}
+	EXPECT(&c, "m3200,3", "616200");
+	EXPECT(&c, "m3040,1", "00"); /* not a result: the recording's again */
+	EXPECT(&c, "m3200,3", "000000");
+	finish(&c);
+	ck_assert_int_eq(c.shared[SHARED_DIVERSIONS], 1);
+}
+END_TEST
+
 START_TEST(threads)
 {
 	struct client c = connect_gdb();
@@ -753,4 +788,4 @@ START_TEST(sockets)
 END_TEST
 
 TEST_MAIN("gdbstub_stub", connection, steps_both_ways, breakpoints, conditions, calls_and_signals, memory, binary_reads, writes_are_refused,
-	  function_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_recording, sockets)
+	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_recording, sockets)
