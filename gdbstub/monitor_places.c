@@ -1,0 +1,276 @@
+/* Monitor commands about positions: where, goto, arm, last-write, bookmarks. */
+#include "gdbstub/monitor_priv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/json.h"
+#include "base/str.h"
+
+static const char *pos_text(const struct dbg_pos *p, struct buf *b)
+{
+	buf_clear(b);
+	dbg_pos_print(p, b);
+	return buf_cstr(b);
+}
+
+/* The end that the process has in the recording, also before it comes. -1: not known. */
+static int recorded_status(struct stub *s)
+{
+	const struct manifest_process *p = dbg_process(s->d);
+	int status = dbg_exit_status(s->d);
+
+	return status >= 0 || !p ? status : p->status;
+}
+
+static uint64_t total_events(struct stub *s)
+{
+	struct store_reader *r = dbg_reader(s->d);
+
+	return r ? store_reader_manifest(r)->events : 0;
+}
+
+static int where_json(struct monitor *m, const struct dbg_pos *p)
+{
+	struct stub *s = m->s;
+	struct buf text CLEANUP(buf_done) = { 0 };
+	json_t *j = json_pack("{ss sI sI sI si si si sb sb sb sb}", "position", pos_text(p, &text), "event", (json_int_t)p->events, "events",
+			      (json_int_t)total_events(s), "time_ns", (json_int_t)dbg_time_ns(s->d), "pid", (int)s->pid, "thread",
+			      (int)stub_current(s), "status", recorded_status(s), "over", dbg_exit_status(s->d) >= 0, "at_start",
+			      dbg_at_begin(s->d), "at_end", dbg_at_end(s->d), "diverted", dbg_diverted(s->d));
+	int r = j ? json_object_update(m->result, j) : -1;
+
+	jsonx_unrefp(&j);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static void where_text(struct monitor *m, const struct dbg_pos *p)
+{
+	struct stub *s = m->s;
+	struct buf *out = m->out;
+	const char *exe = dbg_exe(s->d);
+	int status = recorded_status(s);
+
+	buf_printf(out, "position ");
+	dbg_pos_print(p, out);
+	buf_printf(out, ": %" PRIu64 " of %" PRIu64 " events, ", p->events, total_events(s));
+	buf_put_duration(out, dbg_time_ns(s->d));
+	buf_printf(out, " after the start%s\nprocess %d ", dbg_at_begin(s->d) ? " (start of the process)" : dbg_at_end(s->d) ? " (end)" : "", s->pid);
+	monitor_put_safe(out, exe && exe[0] ? exe : "(no program)");
+	buf_printf(out, ", thread %d\n", stub_current(s));
+	if (status >= 0) {
+		buf_printf(out, "in the recording it ");
+		stub_put_status(out, status);
+		buf_printf(out, "\n");
+	}
+	if (dbg_diverted(s->d))
+		buf_printf(out, "a call of a function is going on in a copy\n");
+}
+
+int monitor_where(struct monitor *m)
+{
+	struct dbg_pos p;
+	int r = dbg_where(m->s->d, &p, &m->ei);
+
+	if (r < 0)
+		return r;
+	if (m->json)
+		return where_json(m, &p);
+	where_text(m, &p);
+	return 0;
+}
+
+/* --- going places --- */
+
+static struct stub_bookmark *find_bookmark(struct stub *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_bookmarks; i++)
+		if (strcmp(s->bookmarks[i].name, name) == 0)
+			return &s->bookmarks[i];
+	return NULL;
+}
+
+static int parse_place(struct monitor *m, const char *text, struct stub_place *ret)
+{
+	struct stub_bookmark *b = find_bookmark(m->s, text);
+	struct stub_place p = { .kind = PLACE_POS };
+
+	if (b)
+		p.pos = b->pos;
+	else if (strcmp(text, "start") == 0)
+		p.kind = PLACE_BEGIN;
+	else if (strcmp(text, "end") == 0)
+		p.kind = PLACE_END;
+	else if (dbg_pos_parse(text, &p.pos) < 0) {
+		/* a plain number is one of events, so a time has a unit */
+		if (!*text || !isalpha((unsigned char)text[strlen(text) - 1]) || str_parse_duration(text, &p.time_ns) < 0)
+			return errinfo_set(&m->ei, -EINVAL, "%.80s is no position: use a number of events, a time like 1.5s, start, end or a bookmark",
+					   text);
+		p.kind = PLACE_TIME;
+	}
+	*ret = p;
+	return 0;
+}
+
+static int parse_range(struct monitor *m, unsigned first, struct stub_place *ret)
+{
+	struct stub_place p = { .kind = PLACE_WRITE };
+
+	if (m->words != first + 2 || str_parse_u64(m->word[first], &p.addr) < 0 || str_parse_u64(m->word[first + 1], &p.len) < 0 || !p.len ||
+	    p.addr + p.len < p.addr)
+		return errinfo_set(&m->ei, -EINVAL, "last-write wants an address and a length");
+	*ret = p;
+	return 0;
+}
+
+/* "position 120+3" of where the session is. */
+static int say_position(struct monitor *m, const char *before)
+{
+	struct buf text CLEANUP(buf_done) = { 0 };
+	struct dbg_pos p;
+	int r = dbg_where(m->s->d, &p, &m->ei);
+
+	if (r < 0)
+		return r;
+	if (m->json)
+		return monitor_set_str(m, "position", pos_text(&p, &text));
+	buf_printf(m->out, "%s%s\n", before, pos_text(&p, &text));
+	return 0;
+}
+
+int monitor_goto(struct monitor *m)
+{
+	struct stub *s = m->s;
+	struct stub_place to;
+	struct dbg_stop stop;
+	int r = parse_place(m, m->word[0], &to);
+
+	if (r < 0)
+		return r;
+	stub_divert_drop(s, NULL);
+	r = stub_go(s, &to, &stop, &m->ei);
+	if (r < 0)
+		return r;
+	stub_moved(s, &stop);
+	r = say_position(m, "now at position ");
+	if (r >= 0 && !m->json)
+		buf_printf(m->out, "gdb still shows the old place: enter `maintenance flush register-cache`, or go with goto-event of hermit.gdb\n");
+	return r;
+}
+
+int monitor_arm(struct monitor *m)
+{
+	struct stub_place to = { .kind = PLACE_NONE };
+	int r = 0;
+
+	if (strcmp(m->word[0], "last-write") == 0)
+		r = parse_range(m, 1, &to);
+	else if (m->words > 1)
+		r = errinfo_set(&m->ei, -EINVAL, "arm wants one position");
+	else if (strcmp(m->word[0], "none") != 0)
+		r = parse_place(m, m->word[0], &to);
+	if (r < 0)
+		return r;
+	m->s->armed = to;
+	return m->json ? monitor_set(m, "armed", json_boolean(to.kind != PLACE_NONE)) : 0;
+}
+
+/* Looks and comes back: gdb goes on showing where it is. */
+int monitor_last_write(struct monitor *m)
+{
+	struct stub *s = m->s;
+	struct stub_place to;
+	struct dbg_pos home;
+	struct dbg_stop stop, back;
+	struct errinfo ignored = { 0 };
+	int r = parse_range(m, 0, &to), r2;
+
+	if (r < 0)
+		return r;
+	stub_divert_drop(s, NULL);
+	r = dbg_where(s->d, &home, &m->ei);
+	if (r < 0)
+		return r;
+	r = stub_go(s, &to, &stop, &m->ei);
+	if (r >= 0 && stop.kind == DBG_STOP_INTERRUPTED)
+		r = ERR_INTERRUPTED;
+	if (r >= 0 && stop.kind == DBG_STOP_WATCH)
+		r = say_position(m, "last written right after position ");
+	else if (r >= 0 && !m->json)
+		buf_printf(m->out, "nothing recorded has written there before\n");
+	else if (r >= 0)
+		r = monitor_set(m, "position", json_null());
+	s->interrupted = false; /* the way back is not what the user wanted to stop */
+	r2 = dbg_seek(s->d, &home, &back, r < 0 ? &ignored : &m->ei);
+	return r < 0 ? r : r2;
+}
+
+/* --- bookmarks --- */
+
+static int add_bookmark(struct monitor *m, const char *name)
+{
+	struct stub *s = m->s;
+	struct stub_bookmark *b = find_bookmark(s, name), *more;
+	struct dbg_pos p;
+	int r = dbg_where(s->d, &p, &m->ei);
+
+	if (r < 0)
+		return r;
+	if (!b) {
+		if (s->n_bookmarks == STUB_BOOKMARKS_MAX)
+			return errinfo_set(&m->ei, ERR_LIMIT, "there are %u bookmarks already", STUB_BOOKMARKS_MAX);
+		more = reallocarray(s->bookmarks, s->n_bookmarks + 1, sizeof(struct stub_bookmark));
+		if (!more)
+			return -ENOMEM;
+		s->bookmarks = more;
+		b = &more[s->n_bookmarks++];
+		*b = (struct stub_bookmark){ 0 };
+		memcpy(b->name, name, strlen(name));
+	}
+	b->pos = p;
+	if (!m->json)
+		buf_printf(m->out, "%s is ", name);
+	return say_position(m, "position ");
+}
+
+/* Names must not look like positions or times, nor drive a terminal. */
+int monitor_bookmark(struct monitor *m)
+{
+	const char *name = m->word[0];
+	bool good = isalpha((unsigned char)name[0]) && strlen(name) <= STUB_BOOKMARK_NAME_MAX;
+
+	for (const char *p = name; *p; p++)
+		good = good && (isalnum((unsigned char)*p) || strchr("-_.", *p));
+	if (!good || !strcmp(name, "start") || !strcmp(name, "end") || !strcmp(name, "none") || !strcmp(name, "last-write"))
+		return errinfo_set(&m->ei, -EINVAL, "a bookmark's name is a letter and up to %u letters, digits, - _ .", STUB_BOOKMARK_NAME_MAX - 1);
+	return add_bookmark(m, name);
+}
+
+int monitor_checkpoint(struct monitor *m)
+{
+	char name[STUB_BOOKMARK_NAME_MAX];
+
+	snprintf(name, sizeof(name), "checkpoint-%u", ++m->s->n_checkpoints);
+	return add_bookmark(m, name);
+}
+
+int monitor_bookmarks(struct monitor *m)
+{
+	struct stub *s = m->s;
+	struct buf text CLEANUP(buf_done) = { 0 };
+	json_t *list = m->json ? json_array() : NULL;
+
+	for (size_t i = 0; i < s->n_bookmarks; i++) {
+		const char *pos = pos_text(&s->bookmarks[i].pos, &text);
+
+		if (list)
+			(void)json_array_append_new(list, json_pack("{ss ss}", "name", s->bookmarks[i].name, "position", pos));
+		else
+			buf_printf(m->out, "%-20s %s\n", s->bookmarks[i].name, pos);
+	}
+	if (!m->json && !s->n_bookmarks)
+		buf_printf(m->out, "no bookmarks\n");
+	return m->json ? monitor_set(m, "bookmarks", list) : 0;
+}
