@@ -204,6 +204,8 @@ class Walk:
         if watched:
             self.client.insert(rsp.WATCH, watched, 8)
         stop = self.pass_signals(backwards)
+        if stop.reason() == "watch":
+            self.write_again(backwards)
         for address in breaks:
             self.client.remove(rsp.BREAK, address)
         if watched:
@@ -215,6 +217,14 @@ class Walk:
         elif stop.reason() not in ("break", "watch", "begin", "end", "exit"):
             raise Wrong("a run stops with %r" % stop)
         return "%d breakpoints%s: %s" % (len(breaks), ", a watchpoint" if watched else "", stop.reason())
+
+    def write_again(self, backwards):
+        """A single step over the write that a watchpoint has found tells of it too, in both directions."""
+        thread = self.client.current()
+        for way in (not backwards, backwards):
+            stop = self.client.reverse_step(thread) if way else self.client.step(thread)
+            if stop.reason() != "watch":
+                raise Wrong("a step %s over a watched write stops with %r" % ("back" if way else "on", stop))
 
     def leave(self, breaks):
         """Off a breakpoint, as gdb does it before it inserts them; gives the stop when that was all."""
