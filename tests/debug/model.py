@@ -10,7 +10,7 @@ import threading
 import rsp
 
 FAULTS = ("skips a hit backwards", "stops behind a write backwards", "skips a hit", "steps two", "steps back two", "keeps memory", "keeps a register",
-          "goes astray", "reports late", "stays")
+          "goes astray", "reports late", "stays", "steps back over a write")
 MAPS = "9000-c000 rw-p 00000000 00:00 0            [heap]\n"
 NAMES = {"visits": 0x9000, "watched": 0x9008, "notes": 0xa000}
 NAMES.update({"place_%d" % n: 0x1000 + 64 * n for n in range(8)})
@@ -102,8 +102,9 @@ class Model(threading.Thread):
         to = self.at + by
         if not 0 <= to < len(self.points):
             return self.stop("replaylog:end" if by > 0 else "replaylog:begin")
-        self.at = to
-        return self.stop("")
+        before, self.at = self.points[self.at][2], to
+        written = self.watches and self.points[to][2] != before and not (by < 0 and self.fault == "steps back over a write")
+        return self.stop("watch:9008" if written else "")
 
     def forwards(self):
         skip = self.fault == "skips a hit" and self.stops % 5 == 0

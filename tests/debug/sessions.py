@@ -13,8 +13,8 @@ A script NAME.gdb has gdb's commands and what they must print:
   #: record-options ...   of record start
   #= REGEX                the last command's output holds it        #! REGEX             does not
   #at TEXT                as #=, and TEXT, which may hold {line:WORDS}, the number of the line of the guest's source with these words
-  #state                  here the state is taken and afterwards compared with that of a fresh replay that only ran forwards
-  #same                   the state is that of the last #state, also its position
+  #state [NAME]           here the state is taken and afterwards compared with that of a fresh replay that only ran forwards
+  #same [NAME]            the state is that of #state NAME above, the last one with that name or with none
 
 $KEEP in the output of a failure names what gdb said. One line each, then `N passed, N failed, N skipped`.
 """
@@ -194,17 +194,17 @@ class Session:
 
     def compare(self, hermit, ident, options):
         """Each state that was taken against a fresh replay; with one server per state, so all of them only run forwards."""
-        wanted = [kind for _, checks in self.script.steps for kind, _ in checks if kind in ("state", "same")]
+        wanted = [check for _, checks in self.script.steps for check in checks if check[0] in ("state", "same")]
         if len(wanted) != len(self.proxy.states):
             raise Wrong("%d states were taken, not %d" % (len(self.proxy.states), len(wanted)))
-        last = None
-        for number, (kind, (where, mine)) in enumerate(zip(wanted, self.proxy.states), 1):
+        named = {}
+        for number, ((kind, name), (where, mine)) in enumerate(zip(wanted, self.proxy.states), 1):
             if kind == "same":
-                found = rsp.differences(last[1], mine)
-                if last[0] != where or found:
-                    raise Wrong("state %d at %s is not that of before, at %s:\n    %s" % (number, where, last[0], "\n    ".join(found[:20])))
+                found = rsp.differences(named[name][1], mine)
+                if found:
+                    raise Wrong("state %d at %s is not %s, at %s:\n    %s" % (number, where, name, named[name][0], "\n    ".join(found[:20])))
                 continue
-            last = (where, mine)
+            named[name] = (where, mine)
             server = hermit.serve(ident, options)
             with server.connect(timeout=120) as client:
                 client.goto(where)

@@ -40,6 +40,7 @@ continue
 #= SIGABRT
 continue
 #= No more reverse-execution history|exited|Program terminated
+handle SIGABRT nostop noprint pass
 reverse-continue
 #= No more reverse-execution history
 #state

@@ -30,8 +30,9 @@ delete
 continue
 #= SIGSEGV
 #state
+handle SIGSEGV nostop noprint pass
 reverse-continue
 #= No more reverse-execution history
 #state
 continue
-#= SIGSEGV
+#= No more reverse-execution history

@@ -4,14 +4,14 @@ target remote localhost:{port}
 break second
 continue
 #= Breakpoint 1, second
-#state
+#state second
 next
 next
 print generation
 #= = 2
 reverse-continue
 #= Breakpoint 1, second
-#same
+#same second
 delete
 break {line:the first program}
 reverse-continue

@@ -5,7 +5,7 @@ target remote localhost:{port}
 break {line:the fork}
 continue
 #at :{line:the fork}\b|\s{line:the fork}\s
-#state
+#state fork
 print before
 #= = 1
 next
@@ -20,7 +20,7 @@ reverse-next
 #at {line:pid == 0}|{line:the fork}
 reverse-continue
 #at {line:the fork}
-#same
+#same fork
 tbreak {line:the spawn}
 continue
 #at {line:the spawn}
