@@ -129,6 +129,42 @@ static int run_to_begin(struct dbg *d, struct errinfo *ei)
 	return r;
 }
 
+/* The event in which the process begins to run the program that it ends with, *ret = 0: it came with it, or that is too far away to look for. */
+static int find_program(struct dbg *d, uint64_t *ret, struct errinfo *ei)
+{
+	enum { EVENTS_MAX = 2000000 };
+	const struct manifest_process *p = d->process;
+	uint64_t last = MIN(p->last_event, p->first_event + EVENTS_MAX);
+	int r = store_reader_seek(d->scan, MAX(p->first_event, (uint64_t)1), ei);
+
+	*ret = 0;
+	for (uint64_t n = p->first_event; n <= last && r >= 0 && !*ret; n++) {
+		const struct event *ev;
+
+		r = store_reader_next(d->scan, &ev, ei);
+		if (r <= 0)
+			break;
+		if (ev->kind == EVENT_EXEC && ev->thread == p->thread && p->exe && !strcmp(ev->text, p->exe))
+			*ret = ev->number;
+	}
+	return MIN(r, 0);
+}
+
+/* From its birth to its program. */
+static int run_to_program(struct dbg *d, struct errinfo *ei)
+{
+	uint64_t event;
+	int r = find_program(d, &event, ei);
+
+	if (r < 0 || event <= d->begin)
+		return r;
+	d->what = "going to the program";
+	dbg_clock(true);
+	r = dbg_go(d, event, ei);
+	dbg_clock(false);
+	return r > 0 && d->stop.kind == DBG_STOP_INTERRUPTED ? errinfo_set(ei, ERR_INTERRUPTED, "interrupted on the way to %s", d->process->exe) : MIN(r, 0);
+}
+
 static int open_process(struct dbg *d, struct store_reader *r, struct errinfo *ei)
 {
 	const struct manifest *m = store_reader_manifest(r);
@@ -150,7 +186,8 @@ static int open_process(struct dbg *d, struct store_reader *r, struct errinfo *e
 	if (rc < 0)
 		return rc;
 	dbg_hooks(d);
-	return dbg_checkpoint(d, ei);
+	rc = dbg_checkpoint(d, ei);
+	return rc < 0 ? rc : run_to_program(d, ei);
 }
 
 int dbg_open(struct store_reader *r, const struct dbg_options *opt, struct dbg **ret, struct errinfo *ei)
@@ -423,19 +460,26 @@ static int go_to(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei)
 
 int dbg_seek(struct dbg *d, const struct dbg_pos *to, struct dbg_stop *ret, struct errinfo *ei)
 {
+	struct dbg_place here;
 	int r;
 
 	if (to->events < d->begin)
 		return errinfo_set(ei, ERR_NOT_FOUND, "the process begins after event %" PRIu64, d->begin);
 	dbg_clock(true);
 	d->what = "going there";
+	r = dbg_place_take(d, false, &here, ei);
+	if (r < 0)
+		return finish(d, r, ret);
 	r = go_to(d, to, ei);
-	if (r == ERR_NOT_FOUND) {
-		int back = dbg_restore_checkpoint(d, 0, ei);
+	if (r < 0 && !d->lost) {
+		struct errinfo second = { 0 };
 
-		errinfo_set(ei, r, "the thread never comes to that place");
-		r = back < 0 ? back : r;
+		if (r == ERR_NOT_FOUND)
+			errinfo_set(ei, r, "the thread never comes to that place");
+		if (dbg_place_return(d, &here, &second) < 0)
+			log_debug("not back: %s", second.text);
 	}
+	dbg_place_done(d, &here);
 	return arrived(d, r, ret);
 }
 
