@@ -156,6 +156,7 @@ static void print_hermit_help(FILE *f)
 	opt_print_help(f, cmd_global_opts, term_help_width());
 	print_heading(f, "Example");
 	fputs("    hermit record -- ls -l         # runs 'ls -l' and records it\n"
+	      "    hermit replay                  # gdb on it, forwards and backwards\n"
 	      "    hermit replay --autopilot      # the same output, from the recording\n"
 	      "    hermit record list             # what there is\n",
 	      f);

@@ -46,11 +46,17 @@ static void print_syscalls(void)
 			printf("choice %s\n", sys_row(i)->name);
 }
 
+static void print_places(void)
+{
+	printf("choice end\nchoice crash\n");
+}
+
 /* Options with values that are known but not a fixed list of choices. */
 static const struct {
 	const char *name;
 	void (*print)(void);
 } values[] = {
+	{ "goto", print_places },
 	{ "log", print_levels },
 	{ "syscall", print_syscalls },
 };

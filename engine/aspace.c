@@ -157,6 +157,20 @@ int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot
 	return 0;
 }
 
+int aspace_mark(struct aspace *a, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
+{
+	int r = split(a, start);
+
+	a->changes++;
+	if (r >= 0)
+		r = split(a, end);
+	if (r < 0)
+		return r;
+	for (size_t i = lower(a, start); i < a->n && a->m[i].start < end; i++)
+		a->m[i].flags = (a->m[i].flags & ~clear) | set;
+	return 0;
+}
+
 /* What lies in [from, from + len), at the place where it goes. */
 static int collect(const struct aspace *a, uint64_t from, uint64_t len, uint64_t to, struct aspace *ret)
 {

@@ -14,6 +14,8 @@ enum aspace_flags {
 	ASPACE_VDSO = 1 << 3,      /* vdso, vvar: hidden from the guest */
 	ASPACE_HERMIT = 1 << 4,    /* ours: scratch memory, gate */
 	ASPACE_VIEW = 1 << 5,      /* private, but follows a shared object where it is not written */
+	ASPACE_DONTFORK = 1 << 6,  /* a forked child has not got it (only replay knows these two) */
+	ASPACE_WIPEONFORK = 1 << 7, /* ... has it, but empty */
 };
 
 struct mapping {
@@ -38,6 +40,8 @@ void aspace_clear(struct aspace *a);
 int aspace_map(struct aspace *a, const struct mapping *m) MUST_CHECK;
 int aspace_unmap(struct aspace *a, uint64_t start, uint64_t end) MUST_CHECK;
 int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot) MUST_CHECK;
+/* Changes flags of what lies there. */
+int aspace_mark(struct aspace *a, uint64_t start, uint64_t end, uint32_t set, uint32_t clear) MUST_CHECK;
 /* As mremap: what is in the old range vanishes there (keep false) and appears at the new place, grown or shrunk at its end. */
 int aspace_remap(struct aspace *a, uint64_t old, uint64_t old_len, uint64_t new_addr, uint64_t new_len, bool keep_old) MUST_CHECK;
 /* The mapping that holds addr, or NULL. A GROWSDOWN mapping also holds what lies below it when nothing else does and `grow` is given. */

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 #include "base/err.h"
 #include "engine/syscall.h"
 
@@ -109,6 +110,7 @@ enum code_cond_kind {
 	CODE_COND_WORD, /* the 8 bytes at addr equal value */
 	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX;
 			 * 4.. and registers 16.. AVX-512F */
+	CODE_COND_COUNT, /* comes first: counts the pass (CODE_DATA_COUNTER); true when that makes value, or, with value 0, always */
 	CODE_COND_MAX_
 };
 
@@ -124,6 +126,7 @@ struct code_cond {
 #define CODE_TRAMP_MAX 8192u
 #define CODE_TRAMP_ENTRY 5u /* the entry's distance from where the code begins */
 #define CODE_DATA_MAX 512u
+#define CODE_DATA_COUNTER 56u /* CODE_COND_COUNT counts in the 8 bytes there in the data */
 
 struct code_tramp {
 	uint64_t code, data;              /* where it will lie */
@@ -133,6 +136,9 @@ struct code_tramp {
 	uint64_t copy[CODE_PLAN_INSNS];   /* copies of the displaced instructions: a thread that stands at plan->at + off[i]
 					   * goes on at copy[i] */
 	uint64_t back;                    /* end of the copies; the jump back, if the last of them does not lead away */
+	/* Of an expression: an int3, it cannot be told here (0: none); and where which registers are in the data area. */
+	uint64_t undecided;
+	uint64_t swapped, saving, saved, restored, again;
 	uint32_t n;                       /* bytes */
 	uint8_t bytes[CODE_TRAMP_MAX];
 };
@@ -152,6 +158,49 @@ int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data,
 uint64_t code_tramp_origin(const struct code_plan *plan, const struct code_tramp *tr, uint64_t rip);
 /* The five bytes of the jump. */
 void code_jump(const struct code_plan *plan, const struct code_tramp *tr, uint8_t ret[CODE_JUMP_LEN]);
+
+/* --- conditions as expressions --- */
+
+#define CODE_EXPR_BYTES_MAX 1024u
+#define CODE_EXPR_OPS_MAX 160u
+#define CODE_EXPR_DEPTH_MAX 32u
+
+struct code_expr_op {
+	uint8_t op;      /* its bytecode */
+	uint8_t depth;   /* values on the stack before it */
+	bool is_target;  /* somebody jumps here */
+	uint16_t to;     /* jumps: index of the operation */
+	uint64_t value;  /* its operand */
+};
+
+struct code_expr {
+	uint16_t n;
+	bool wants_flags; /* the flags register as a value */
+	struct code_expr_op op[CODE_EXPR_OPS_MAX];
+};
+
+/* From the bytecode of gdb's agent expressions (gdb manual, appendix of that name; registers 0..17 by gdb's numbers for amd64). -ENOTSUP:
+ * something that is not done in the guest: other registers, floating point, trace state variables, tracing, jumps backwards, too
+ * long, or nothing valid. Counts of shifts are taken modulo 64. */
+int code_expr_compile(const uint8_t *bytecode, size_t len, struct code_expr *ret) MUST_CHECK;
+
+/* As code_tramp_build(), but a pass is a match when the expression is not zero. It is evaluated with the registers of the guest as they are
+ * there (rip: plan->at), on memory of the data area; nothing of the guest is touched. Where it cannot be, the pass stops too:
+ *   - at ret->undecided, when it would read one of the bytes from `hidden` on (that are not the guest's own, the jump is one), or
+ *   - with the signal of a fault of its own (SIGSEGV, SIGBUS, SIGFPE) within.
+ * Then code_tramp_rescue() tells, and the caller has to evaluate it and may go on at copy[0]. */
+int code_tramp_build_expr(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_expr *e, uint64_t hidden, uint64_t hidden_len,
+			  struct code_tramp *ret) MUST_CHECK;
+
+enum code_where {
+	CODE_OUTSIDE,   /* not in the trampoline: nothing is changed */
+	CODE_AT,        /* the pass is not decided: it stands at plan->at again */
+	CODE_MATCHED,   /* likewise, after a match */
+	CODE_BEHIND,    /* in the copies, between two instructions: it stands at the one that comes next, or behind them */
+	CODE_MIXED,     /* within what was one instruction: a fault happened there (code_tramp_origin()), or it has to be stepped */
+};
+/* Makes regs, of a thread that stopped anywhere, those of the guest, as if there were no trampoline. data: what its data area holds now. */
+enum code_where code_tramp_rescue(const struct code_plan *plan, const struct code_tramp *tr, const uint8_t data[CODE_DATA_MAX], struct user_regs_struct *regs);
 
 /* --- branch targets, remembered --- */
 

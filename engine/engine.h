@@ -13,6 +13,7 @@
 #include <sys/user.h>
 #include "base/err.h"
 #include "engine/aspace.h"
+#include "engine/patch.h"
 #include "engine/syscall.h"
 
 /* What a task reported. */
@@ -52,6 +53,7 @@ struct eng_mm {
 	uint64_t brk;        /* end of the heap, 0 = not known yet */
 	uint64_t spare[16];  /* scratch areas of threads that have ended */
 	unsigned n_spare;
+	struct eng_patches patches; /* breakpoints */
 	void *owner;         /* what a policy keeps about it; a copy made by fork has none */
 	void (*owner_free)(void *owner); /* called with it at the end of the address space, unless owner is NULL */
 };
@@ -117,7 +119,8 @@ int eng_xstate_set(struct eng_task *t, const void *buf, size_t len) MUST_CHECK;
 uint64_t eng_regs_hash(const struct user_regs_struct *r);
 
 /* --- memory --- */
-/* Whole n bytes or an error (-EFAULT). Reading ignores protections; writing too (private pages are copied first). */
+/* All of it is what the guest has: the int3s of engine/patch.h do not show, and are not written over.
+ * Whole n bytes or an error (-EFAULT). Reading ignores protections; writing too (private pages are copied first). */
 int eng_read(struct eng_task *t, uint64_t addr, void *buf, size_t n) MUST_CHECK;
 int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n) MUST_CHECK;
 /* As many bytes as are there. */
@@ -136,9 +139,20 @@ struct sys_mem eng_sys_mem(struct eng_task *t);
 
 /* --- watchpoints: engine/watch.c --- */
 #define ENG_WATCH_MAX 4
-/* From now on t stops (signal SIGTRAP, si_code TRAP_HWBKPT) behind each instruction that touches one of these n
- * words of 8 bytes. 0 words: none. An error where machine or kernel do not offer it. */
-int eng_watch(struct eng_task *t, const uint64_t *addr, unsigned n) MUST_CHECK;
+struct eng_watch {
+	uint64_t addr;
+	uint8_t len;      /* 1, 2, 4 or 8; addr is a multiple of it */
+	bool writes_only; /* else reads too: the processor has nothing that only reads */
+};
+/* From now on t stops (signal SIGTRAP, si_code TRAP_HWBKPT) behind each instruction that touches one of these n. In a repeated string
+ * instruction: behind a repetition. 0: none. -EINVAL: of another length or place, -ERANGE: too many (nothing has changed then); another error
+ * where machine or kernel do not offer it. What system calls do to them is not seen. Belongs to this thread alone: threads and processes
+ * that it makes have none, and an exec takes them away. */
+int eng_watch(struct eng_task *t, const struct eng_watch *w, unsigned n) MUST_CHECK;
+/* Bit i of *ret_mask: the i-th of them was met, since the last call. */
+int eng_watch_hits(struct eng_task *t, unsigned *ret_mask) MUST_CHECK;
+/* Pieces that cover exactly these bytes: how many, -ERANGE: more than max, or no such range. writes_only is false in them. */
+int eng_watch_split(uint64_t addr, uint64_t len, struct eng_watch *ret, unsigned max) MUST_CHECK;
 
 /* --- remote system calls --- */
 /* Runs a call in the task through mm->gate; the task must be stopped outside a system call (exit stop, signal stop, first stop). Registers are as before afterwards.

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "engine/mem_priv.h"
 #include "engine/ptrace_priv.h"
 
 /* --- address spaces --- */
@@ -65,6 +66,8 @@ int eng_mm_fork(const struct eng_mm *mm, pid_t tid, struct eng_mm **ret)
 		copy->mem_fd = r;
 	if (r >= 0 || r == ERR_GUEST_GONE)
 		r = aspace_copy(&mm->as, &copy->as);
+	if (r >= 0)
+		r = eng_patches_copy(&mm->patches, &copy->patches);
 	if (r < 0) {
 		eng_mm_unref(copy);
 		return r;
@@ -90,6 +93,7 @@ void eng_mm_unref(struct eng_mm *mm)
 	if (mm->mem_fd >= 0)
 		close(mm->mem_fd);
 	aspace_done(&mm->as);
+	eng_patches_done(&mm->patches);
 	free(mm);
 }
 
@@ -290,12 +294,31 @@ uint64_t eng_regs_hash(const struct user_regs_struct *r)
 
 /* --- memory --- */
 
+static ssize_t mem_error(void)
+{
+	return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+}
+
+ssize_t mem_read_raw(const struct eng_mm *mm, uint64_t addr, void *buf, size_t n)
+{
+	ssize_t r = pread(mm->mem_fd, buf, n, (off_t)addr);
+
+	return r < 0 ? mem_error() : r;
+}
+
+ssize_t mem_write_raw(const struct eng_mm *mm, uint64_t addr, const void *buf, size_t n)
+{
+	ssize_t r = pwrite(mm->mem_fd, buf, n, (off_t)addr);
+
+	return r < 0 ? mem_error() : r;
+}
+
 ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n)
 {
-	ssize_t r = pread(t->mm->mem_fd, buf, n, (off_t)addr);
+	ssize_t r = mem_read_raw(t->mm, addr, buf, n);
 
-	if (r < 0)
-		return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+	if (r > 0)
+		eng_patch_hide(t->mm, addr, buf, (size_t)r);
 	return r;
 }
 
@@ -318,12 +341,12 @@ int eng_write(struct eng_task *t, uint64_t addr, const void *buf, size_t n)
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t r = pwrite(t->mm->mem_fd, (const char *)buf + done, n - done, (off_t)(addr + done));
+		bool plain = !eng_patch_overlaps(t->mm, addr + done, n - done);
+		const char *from = (const char *)buf + done;
+		ssize_t r = plain ? mem_write_raw(t->mm, addr + done, from, n - done) : patch_write(t->mm, addr + done, from, n - done);
 
-		if (r < 0)
-			return errno == EIO || errno == EINVAL ? -EFAULT : -errno;
-		if (r == 0)
-			return ERR_GUEST_GONE;
+		if (r <= 0)
+			return r < 0 ? (int)r : ERR_GUEST_GONE;
 		done += (size_t)r;
 	}
 	return 0;
@@ -355,8 +378,10 @@ void eng_read_pages(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t 
 	for (size_t i = 0; i < n;) {
 		size_t got = read_pages_ahead(t, addr + i, n - i, buf + i * ENG_PAGE);
 
-		for (; got; got--)
-			ret_ok[i++] = true;
+		for (; got; got--, i++) {
+			ret_ok[i] = true;
+			eng_patch_hide(t->mm, addr[i], buf + i * ENG_PAGE, ENG_PAGE);
+		}
 		/* It stops at a page that only a debugger may read, or nobody. */
 		if (i < n) {
 			ret_ok[i] = eng_read(t, addr[i], buf + i * ENG_PAGE, ENG_PAGE) >= 0;

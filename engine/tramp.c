@@ -19,75 +19,37 @@
  * lea subtracts and jrcxz tests without flags. Slots lie in the data page: a store to a page that code runs in
  * costs a pipeline flush. What the code reads and never writes (return addresses) stands behind it.
  */
-#include "engine/code_priv.h"
+#include "engine/tramp_priv.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-enum {
-	RAX, RCX, RDX, RBX, RSP, RBP,
-	REX_W = 0x48,
-	REX_R = 4,
-	REX_X = 2,
-	REX_B = 1,
-	OP_MOV_STORE = 0x89,
-	OP_MOV_LOAD = 0x8b,
-};
-
-/* Where in the data page what lies. */
-enum {
-	SLOT_RCX = 0,
-	SLOT_RDX = 8,
-	SLOT_TARGET = 16,
-	SLOT_VECTOR = 64, /* a whole cache line */
-};
-static_assert(SLOT_VECTOR + 64 <= CODE_DATA_MAX, "the data area holds all slots");
-
-struct builder {
-	struct code_tramp *t;
-	const struct code_plan *plan;
-	bool wide;          /* rdx is in use */
-	bool is_far;        /* some distance does not fit 32 bits */
-	uint64_t fail;      /* address of that label */
-	unsigned literals;  /* of calls: there is one at most */
-	uint32_t literal_at; /* offset of the displacement that leads to it */
-	uint64_t literal;
-};
-
 /* --- emitting --- */
 
-static void emit(struct builder *b, const void *p, size_t n)
+void tramp_emit(struct tramp_builder *b, const void *p, size_t n)
 {
 	must(b->t->n + n <= CODE_TRAMP_MAX);
 	memcpy(b->t->bytes + b->t->n, p, n);
 	b->t->n += (uint32_t)n;
 }
 
-#define EMIT(b, ...) \
-	do { \
-		const uint8_t emit_[] = { __VA_ARGS__ }; \
-\
-		emit(b, emit_, sizeof(emit_)); \
-	} while (0)
-
-static void emit32(struct builder *b, uint32_t v)
+void tramp_emit32(struct tramp_builder *b, uint32_t v)
 {
-	emit(b, &v, sizeof(v));
+	tramp_emit(b, &v, sizeof(v));
 }
 
-static void emit64(struct builder *b, uint64_t v)
+void tramp_emit64(struct tramp_builder *b, uint64_t v)
 {
-	emit(b, &v, sizeof(v));
+	tramp_emit(b, &v, sizeof(v));
 }
 
-static uint64_t here(const struct builder *b)
+uint64_t tramp_here(const struct tramp_builder *b)
 {
 	return b->t->code + b->t->n;
 }
 
 /* Distance from an instruction's end. */
-static uint32_t distance(struct builder *b, uint64_t from, uint64_t to)
+static uint32_t distance(struct tramp_builder *b, uint64_t from, uint64_t to)
 {
 	int64_t d = (int64_t)(to - from);
 
@@ -95,37 +57,35 @@ static uint32_t distance(struct builder *b, uint64_t from, uint64_t to)
 	return (uint32_t)d;
 }
 
-/* A displacement that is the last thing of its instruction. */
-static void emit_distance(struct builder *b, uint64_t to)
+void tramp_emit_distance(struct tramp_builder *b, uint64_t to)
 {
-	emit32(b, distance(b, here(b) + 4, to));
+	tramp_emit32(b, distance(b, tramp_here(b) + 4, to));
 }
 
-static void emit_jump(struct builder *b, uint64_t to)
+void tramp_emit_jump(struct tramp_builder *b, uint64_t to)
 {
 	EMIT(b, 0xe9);
-	emit_distance(b, to);
+	tramp_emit_distance(b, to);
 }
 
-/* mov between a low register and a slot */
-static void emit_slot(struct builder *b, uint8_t op, unsigned reg, uint64_t slot)
+void tramp_emit_slot(struct tramp_builder *b, uint8_t op, unsigned reg, uint64_t slot)
 {
 	EMIT(b, REX_W, op, (uint8_t)(reg << 3 | 5));
-	emit_distance(b, b->t->data + slot);
+	tramp_emit_distance(b, b->t->data + slot);
 }
 
-static void emit_save(struct builder *b)
+static void emit_save(struct tramp_builder *b)
 {
 	if (b->wide)
-		emit_slot(b, OP_MOV_STORE, RDX, SLOT_RDX);
-	emit_slot(b, OP_MOV_STORE, RCX, SLOT_RCX);
+		tramp_emit_slot(b, OP_MOV_STORE, RDX, SLOT_RDX);
+	tramp_emit_slot(b, OP_MOV_STORE, RCX, SLOT_RCX);
 }
 
-static void emit_restore(struct builder *b)
+static void emit_restore(struct tramp_builder *b)
 {
 	if (b->wide)
-		emit_slot(b, OP_MOV_LOAD, RDX, SLOT_RDX);
-	emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RCX);
+		tramp_emit_slot(b, OP_MOV_LOAD, RDX, SLOT_RDX);
+	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RCX);
 }
 
 /* --- conditions --- */
@@ -136,35 +96,35 @@ static bool is_wide(uint64_t value)
 }
 
 /* rcx = reg - value, without flags. rdx is lost when the value is wide: reg is not rdx then. */
-static void emit_difference(struct builder *b, unsigned reg, uint64_t value)
+static void emit_difference(struct tramp_builder *b, unsigned reg, uint64_t value)
 {
 	uint8_t high = reg >= 8 ? REX_B : 0, low = reg & 7;
 
 	if (is_wide(value)) {
 		EMIT(b, REX_W, 0xb8 | RDX);
-		emit64(b, -value);
+		tramp_emit64(b, -value);
 		EMIT(b, REX_W | high, 0x8d, 0x44 | RCX << 3, (uint8_t)(RDX << 3 | low), 0); /* lea rcx, [reg + rdx + 0] */
 		return;
 	}
 	EMIT(b, REX_W | high, 0x8d, (uint8_t)(0x80 | RCX << 3 | low));
 	if (low == RSP)
 		EMIT(b, 0x24);
-	emit32(b, (uint32_t)-value);
+	tramp_emit32(b, (uint32_t)-value);
 }
 
 /* Where a register's value is found. The first condition finds rcx still in place. */
-static unsigned emit_register(struct builder *b, unsigned reg, bool is_first)
+static unsigned emit_register(struct tramp_builder *b, unsigned reg, bool is_first)
 {
 	if (reg == RCX && !is_first)
-		emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RCX);
+		tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RCX);
 	if (reg != RDX || !b->wide)
 		return reg;
-	emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RDX);
+	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RDX);
 	return RCX;
 }
 
 /* Stores the vector register: the shortest form that the element needs (no more may be there), then loads the element. */
-static void emit_vector(struct builder *b, unsigned reg, unsigned word)
+static void emit_vector(struct tramp_builder *b, unsigned reg, unsigned word)
 {
 	uint8_t modrm = (uint8_t)((reg & 7) << 3 | 5);
 
@@ -176,11 +136,11 @@ static void emit_vector(struct builder *b, unsigned reg, unsigned word)
 		EMIT(b, 0x40 | REX_R, 0x0f, 0x11, modrm);
 	else
 		EMIT(b, 0x0f, 0x11, modrm);
-	emit_distance(b, b->t->data + SLOT_VECTOR);
-	emit_slot(b, OP_MOV_LOAD, RCX, SLOT_VECTOR + 8u * word);
+	tramp_emit_distance(b, b->t->data + SLOT_VECTOR);
+	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_VECTOR + 8u * word);
 }
 
-static void emit_condition(struct builder *b, const struct code_cond *c, bool is_first)
+static void emit_condition(struct tramp_builder *b, const struct code_cond *c, bool is_first)
 {
 	unsigned reg = RCX;
 
@@ -188,9 +148,17 @@ static void emit_condition(struct builder *b, const struct code_cond *c, bool is
 	case CODE_COND_REG:
 		reg = emit_register(b, c->reg, is_first);
 		break;
+	case CODE_COND_COUNT:
+		if (!c->value) {
+			EMIT(b, REX_W, OP_LEA, 0x0c, 0x25); /* lea rcx, [0]: always */
+			tramp_emit32(b, 0);
+			return;
+		}
+		tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_COUNTER);
+		break;
 	case CODE_COND_WORD:
 		EMIT(b, REX_W, 0xb8 | RCX);
-		emit64(b, c->addr);
+		tramp_emit64(b, c->addr);
 		EMIT(b, REX_W, OP_MOV_LOAD, RCX << 3 | RCX);
 		break;
 	default:
@@ -206,6 +174,7 @@ static bool is_condition(const struct code_cond *c)
 	case CODE_COND_REG:
 		return c->reg < 16;
 	case CODE_COND_WORD:
+	case CODE_COND_COUNT:
 		return true;
 	case CODE_COND_VEC:
 		return c->reg < 32 && c->word < 8;
@@ -217,7 +186,7 @@ static bool is_condition(const struct code_cond *c)
 /* --- copies --- */
 
 /* The instruction as it is, its rip-relative operand leading to the same place. */
-static void emit_moved(struct builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
+static void emit_moved(struct tramp_builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
 {
 	uint8_t copy[CODE_INSN_MAX];
 	int32_t disp;
@@ -225,38 +194,38 @@ static void emit_moved(struct builder *b, const struct code_detail *d, const uin
 	memcpy(copy, bytes, d->insn.len);
 	if (d->disp_off) {
 		memcpy(&disp, copy + d->disp_off, sizeof(disp));
-		disp = (int32_t)distance(b, here(b) + d->insn.len, at + d->insn.len + (uint64_t)(int64_t)disp);
+		disp = (int32_t)distance(b, tramp_here(b) + d->insn.len, at + d->insn.len + (uint64_t)(int64_t)disp);
 		memcpy(copy + d->disp_off, &disp, sizeof(disp));
 	}
-	emit(b, copy, d->insn.len);
+	tramp_emit(b, copy, d->insn.len);
 }
 
 /* push [return address]: the one store that a call does, of the address it would store. */
-static void emit_push_return(struct builder *b, uint64_t address)
+static void emit_push_return(struct tramp_builder *b, uint64_t address)
 {
 	must(b->literals == 0); /* a call is the last of its plan */
 	b->literals = 1;
 	b->literal = address;
 	EMIT(b, 0xff, 0x35);
 	b->literal_at = b->t->n;
-	emit32(b, 0);
+	tramp_emit32(b, 0);
 }
 
-static void emit_literal(struct builder *b)
+void tramp_emit_literal(struct tramp_builder *b)
 {
 	uint32_t d;
 
 	if (!b->literals)
 		return;
-	while (here(b) % sizeof(b->literal))
+	while (tramp_here(b) % sizeof(b->literal))
 		EMIT(b, 0xcc);
 	d = b->t->n - (b->literal_at + 4);
 	memcpy(b->t->bytes + b->literal_at, &d, sizeof(d));
-	emit64(b, b->literal);
+	tramp_emit64(b, b->literal);
 }
 
 /* mov rcx, r/m where the call has its r/m */
-static void emit_load_target(struct builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
+static void emit_load_target(struct tramp_builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
 {
 	unsigned tail = d->insn.len - d->modrm_off;
 	uint8_t operand[CODE_INSN_MAX];
@@ -271,47 +240,47 @@ static void emit_load_target(struct builder *b, const struct code_detail *d, con
 	operand[0] = (uint8_t)((operand[0] & 0xc7) | RCX << 3);
 	if (d->disp_off) {
 		memcpy(&disp, operand + 1, sizeof(disp));
-		disp = (int32_t)distance(b, here(b) + tail, at + d->insn.len + (uint64_t)(int64_t)disp);
+		disp = (int32_t)distance(b, tramp_here(b) + tail, at + d->insn.len + (uint64_t)(int64_t)disp);
 		memcpy(operand + 1, &disp, sizeof(disp));
 	}
-	emit(b, operand, tail);
+	tramp_emit(b, operand, tail);
 }
 
 /* The target is read before the return address is stored: it may be rsp, relative to it, or lie where the address
  * goes. */
-static void emit_call(struct builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
+static void emit_call(struct tramp_builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
 {
 	uint64_t back = at + d->insn.len;
 
 	if (d->insn.has_target) {
 		emit_push_return(b, back);
-		emit_jump(b, d->insn.target);
+		tramp_emit_jump(b, d->insn.target);
 		return;
 	}
-	emit_slot(b, OP_MOV_STORE, RCX, SLOT_RCX);
+	tramp_emit_slot(b, OP_MOV_STORE, RCX, SLOT_RCX);
 	emit_load_target(b, d, bytes, at);
-	emit_slot(b, OP_MOV_STORE, RCX, SLOT_TARGET);
-	emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RCX);
+	tramp_emit_slot(b, OP_MOV_STORE, RCX, SLOT_TARGET);
+	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_RCX);
 	emit_push_return(b, back);
 	EMIT(b, 0xff, 0x25);
-	emit_distance(b, b->t->data + SLOT_TARGET);
+	tramp_emit_distance(b, b->t->data + SLOT_TARGET);
 }
 
-static void emit_copy(struct builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
+static void emit_copy(struct tramp_builder *b, const struct code_detail *d, const uint8_t *bytes, uint64_t at)
 {
 	if (d->insn.cls == CODE_CALL) {
 		emit_call(b, d, bytes, at);
 	} else if (d->insn.cls == CODE_JCC) {
 		EMIT(b, 0x0f, 0x80 | d->cond);
-		emit_distance(b, d->insn.target);
+		tramp_emit_distance(b, d->insn.target);
 	} else if (d->insn.cls == CODE_JUMP && d->insn.has_target) {
-		emit_jump(b, d->insn.target);
+		tramp_emit_jump(b, d->insn.target);
 	} else {
 		emit_moved(b, d, bytes, at);
 	}
 }
 
-static void emit_copies(struct builder *b)
+void tramp_emit_copies(struct tramp_builder *b)
 {
 	const struct code_plan *p = b->plan;
 	enum code_class last = CODE_PLAIN;
@@ -321,81 +290,100 @@ static void emit_copies(struct builder *b)
 		struct code_detail d;
 
 		code_detail(p->bytes + p->off[i], p->len - p->off[i], at, &d);
-		b->t->copy[i] = here(b);
+		b->t->copy[i] = tramp_here(b);
 		emit_copy(b, &d, p->bytes + p->off[i], at);
 		last = d.insn.cls;
 	}
-	b->t->back = here(b);
+	b->t->back = tramp_here(b);
 	if (last == CODE_PLAIN || last == CODE_JCC)
-		emit_jump(b, p->at + p->len);
+		tramp_emit_jump(b, p->at + p->len);
 }
 
 /* --- the whole --- */
 
-static void patch8(struct builder *b, uint32_t at)
+static void patch8(struct tramp_builder *b, uint32_t at)
 {
 	must(b->t->n - (at + 1) < 128);
 	b->t->bytes[at] = (uint8_t)(b->t->n - (at + 1));
 }
 
+/* One more pass; without flags. */
+static void emit_count(struct tramp_builder *b)
+{
+	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_COUNTER);
+	EMIT(b, REX_W, OP_LEA, 0x40 | RCX << 3 | RCX, 1);
+	tramp_emit_slot(b, OP_MOV_STORE, RCX, SLOT_COUNTER);
+}
+
 /* The stub is written when its target is known. */
-static void emit_first(struct builder *b, const struct code_cond *c)
+static void emit_first(struct tramp_builder *b, const struct code_cond *c, bool counts)
 {
 	const uint32_t stub = 0;
 	uint32_t d;
 
 	emit_save(b);
-	emit_condition(b, c, true);
+	if (counts)
+		emit_count(b);
+	emit_condition(b, c, !counts);
 	d = b->t->n + 2 - stub;
 	must(d <= 128);
 	EMIT(b, 0xe3, (uint8_t)-d);
-	b->fail = here(b);
+	b->fail = tramp_here(b);
 	emit_restore(b);
-	emit_copies(b);
+	tramp_emit_copies(b);
 	d = b->t->n - (stub + CODE_JUMP_LEN);
 	memcpy(b->t->bytes + stub + 1, &d, sizeof(d));
 }
 
-static void emit_other(struct builder *b, const struct code_cond *c)
+static void emit_other(struct tramp_builder *b, const struct code_cond *c)
 {
 	uint32_t to;
 
 	emit_condition(b, c, false);
 	EMIT(b, 0xe3, 0);
 	to = b->t->n - 1;
-	emit_jump(b, b->fail);
+	tramp_emit_jump(b, b->fail);
 	patch8(b, to);
 }
 
-static void emit_match(struct builder *b)
+static void emit_match(struct tramp_builder *b)
 {
-	b->t->match = here(b);
+	b->t->match = tramp_here(b);
 	EMIT(b, 0xcc);
 }
 
-static void emit_all(struct builder *b, const struct code_cond *cond, unsigned n)
+static void emit_all(struct tramp_builder *b, const struct code_cond *cond, unsigned n)
 {
 	EMIT(b, 0xe9, 0, 0, 0, 0);
 	static_assert(CODE_TRAMP_ENTRY == CODE_JUMP_LEN, "the stub stands before the entry");
-	b->t->entry = here(b);
+	b->t->entry = tramp_here(b);
 	if (n == 0) {
 		emit_match(b);
-		emit_copies(b);
+		tramp_emit_copies(b);
 	} else {
-		emit_first(b, &cond[0]);
-		for (unsigned i = 1; i < n; i++)
+		bool counts = cond[0].kind == CODE_COND_COUNT;
+		unsigned first = counts && !cond[0].value && n > 1 ? 1 : 0;
+
+		emit_first(b, &cond[first], counts);
+		for (unsigned i = first + 1; i < n; i++)
 			emit_other(b, &cond[i]);
 		emit_restore(b);
 		emit_match(b);
 	}
-	emit_literal(b);
+	tramp_emit_literal(b);
+}
+
+int tramp_reach(const struct code_plan *plan, uint64_t code)
+{
+	int64_t d = (int64_t)(code - (plan->at + CODE_JUMP_LEN));
+
+	return d != (int32_t)d || d + CODE_TRAMP_MAX != (int32_t)(d + CODE_TRAMP_MAX) ? -ERANGE : 0;
 }
 
 int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_cond *cond, unsigned n,
 		     struct code_tramp *ret)
 {
-	struct builder b = { .t = ret, .plan = plan };
-	int64_t d = (int64_t)(code - (plan->at + CODE_JUMP_LEN));
+	struct tramp_builder b = { .t = ret, .plan = plan };
 
 	if (n > CODE_CONDS_MAX)
 		return -EINVAL;
@@ -404,7 +392,7 @@ int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data,
 			return -EINVAL;
 		b.wide |= is_wide(cond[i].value);
 	}
-	if (d != (int32_t)d || d + CODE_TRAMP_MAX != (int32_t)(d + CODE_TRAMP_MAX))
+	if (tramp_reach(plan, code) < 0)
 		return -ERANGE;
 	*ret = (struct code_tramp){ .code = code, .data = data };
 	emit_all(&b, cond, n);
@@ -422,6 +410,8 @@ void code_jump(const struct code_plan *plan, const struct code_tramp *tr, uint8_
 uint64_t code_tramp_origin(const struct code_plan *plan, const struct code_tramp *tr, uint64_t rip)
 {
 	if (rip == tr->match || rip == tr->match + 1 || rip == tr->entry)
+		return plan->at;
+	if (tr->undecided && (rip == tr->undecided || rip == tr->undecided + 1))
 		return plan->at;
 	if (rip == tr->back)
 		return plan->at + plan->len;

@@ -4,6 +4,10 @@
 # Searches take as long as they take; a session that is gone shows by its closed connection.
 set remotetimeout 3600
 
+# Some names are gdb's own (bookmark), which it would ask about.
+set $_hermit_confirm = $_gdb_setting("confirm")
+set confirm off
+
 define when
   monitor hermit where
 end
@@ -17,6 +21,7 @@ define goto-position
   else
     monitor hermit arm $arg0
     stepi
+    sharedlibrary
   end
 end
 document goto-position
@@ -104,4 +109,8 @@ define recorded-output
 end
 document recorded-output
 Show what the program has written to stdout and stderr up to the position.
+end
+
+if $_hermit_confirm
+  set confirm on
 end

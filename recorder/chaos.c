@@ -323,6 +323,7 @@ static int watch(struct rec_task *t, const struct user_regs_struct *r)
 	struct rec_chaos *c = t->rec->chaos;
 	struct candidates k;
 	uint64_t words[ENG_WATCH_MAX];
+	struct eng_watch watches[ENG_WATCH_MAX];
 	unsigned n;
 	int rc;
 
@@ -333,7 +334,9 @@ static int watch(struct rec_task *t, const struct user_regs_struct *r)
 		remember(c, t, k.addr[i]);
 	if (!n)
 		return 0;
-	rc = eng_watch(&t->t, words, n);
+	for (unsigned i = 0; i < n; i++)
+		watches[i] = (struct eng_watch){ .addr = ALIGN_DOWN(words[i], 8ull), .len = 8 };
+	rc = eng_watch(&t->t, watches, n);
 	if (rc < 0 && rc != ERR_GUEST_GONE) {
 		log_debug("no watchpoints: %s", err_str(rc));
 		c->no_watch = true;

@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "engine/patch.h"
 
 /* A search may take so many times what the recorded thread took, and no less than: */
 #define BUDGET_FACTOR 200u
@@ -84,7 +85,7 @@ static int look(struct search *q, struct code_cond *lesson, struct errinfo *ei)
 	int r;
 
 	do {
-		r = rep_run(q->t, &st, true);
+		r = rep_run(q->t, &st, q->deadline);
 		if (r == ERR_INTERRUPTED)
 			return give_up(q, ei);
 		if (r >= 0)
@@ -120,15 +121,16 @@ static int search(struct search *q, struct errinfo *ei)
 	return r;
 }
 
-/* Comes again each second: one that comes while nobody waits for the thread changes nothing. */
-static void set_alarm(uint64_t ns)
+/* Comes again each second: one that comes while nobody waits for the thread changes nothing. A debugger has a clock of its own. */
+static void set_alarm(const struct search *q, uint64_t ns)
 {
 	const struct itimerval it = {
 		.it_interval.tv_sec = ns ? 1 : 0,
 		.it_value = { .tv_sec = (time_t)(ns / 1000000000u), .tv_usec = (suseconds_t)(ns % 1000000000u / 1000) },
 	};
 
-	setitimer(ITIMER_REAL, &it, NULL);
+	if (!q->s->hooks)
+		setitimer(ITIMER_REAL, &it, NULL);
 }
 
 static uint64_t budget_ns(const struct search *q)
@@ -138,43 +140,85 @@ static uint64_t budget_ns(const struct search *q)
 	return MAX(BUDGET_MIN_NS, cpu * BUDGET_FACTOR) * (q->site.jump ? 1 : SLOWER_BY);
 }
 
+/* 1: it stands at the place. */
+static int is_there(struct search *q)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(&q->t->t, &r);
+
+	if (rc < 0 || r->rip != q->point.regs.rip)
+		return MIN(rc, 0);
+	return rep_point_compare(&q->point, q->t, NULL, 0, NULL);
+}
+
 /* Inside of a string instruction. */
 static int find_string(struct search *q, struct errinfo *ei)
 {
 	struct eng_stop st;
 	int r;
 
+	if (rep_stepping(q->t)) {
+		r = is_there(q);
+		if (!r)
+			r = rep_run(q->t, &st, 0);
+		return r ? r : not_found(q, &st, ei);
+	}
 	q->site.at = q->point.regs.rip;
-	set_alarm(budget_ns(q));
-	r = rep_string_find(q->t, &q->point, &st, &q->stops);
-	set_alarm(0);
+	q->deadline = os_mono_ns() + budget_ns(q);
+	set_alarm(q, budget_ns(q));
+	r = rep_string_find(q->t, &q->point, &st, q->deadline, &q->stops);
+	set_alarm(q, 0);
 	log_debug("event %" PRIu64 ": inside of %#" PRIx64 " after %" PRIu64 " passes", q->ev->number, q->site.at, q->stops);
 	if (r == ERR_INTERRUPTED)
 		return give_up(q, ei);
 	return r ? r : not_found(q, &st, ei);
 }
 
-static int find(struct search *q, struct errinfo *ei)
+/* A debugger steps it, or has a breakpoint at the very place: each pass is a stop anyway. */
+static int find_slowly(struct search *q, struct errinfo *ei)
+{
+	struct user_regs_struct *regs;
+	struct eng_stop st;
+	int r;
+
+	q->t->awaited = q->site.at = q->point.regs.rip;
+	r = rep_run(q->t, &st, 0);
+	q->t->awaited = 0;
+	if (r < 0)
+		return r;
+	r = eng_regs(&q->t->t, &regs);
+	if (r < 0)
+		return r;
+	if (st.kind != ENG_STOP_SIGNAL || st.signo != SIGTRAP || regs->rip != q->site.at + 1)
+		return not_found(q, &st, ei);
+	regs->rip = q->site.at;
+	eng_regs_changed(&q->t->t);
+	q->stops++;
+	r = rep_point_compare(&q->point, q->t, NULL, 0, NULL);
+	if (r)
+		return r;
+	return q->s->hooks->passed(q->s->hooks->ctx, q->t); /* not the place, but the debugger's breakpoint */
+}
+
+/* Does the debugger have a breakpoint there? */
+static bool is_patched(const struct search *q, uint64_t at)
+{
+	const struct eng_patch *p = q->s->hooks ? eng_patch_find(q->t->t.mm, at) : NULL;
+
+	return p && p->planted;
+}
+
+static int find_by_jump(struct search *q, struct errinfo *ei)
 {
 	uint64_t began = os_mono_ns();
-	struct user_regs_struct *r;
-	int closed, rc = eng_regs(&q->t->t, &r);
+	int closed, rc = rep_site_open(&q->site, q->s, q->t, q->point.regs.rip, q->ev->args[EVENT_POINT_KIND] == EVENT_POINT_STATE);
 
-	if (rc < 0)
-		return rc;
-	/* It may have stood still there, or have come around to the very same state, which is the same to everybody. */
-	if (r->rip == q->point.regs.rip) {
-		rc = rep_point_compare(&q->point, q->t, NULL, 0, NULL);
-		if (rc)
-			return rc;
-	}
-	rc = rep_site_open(&q->site, q->s, q->t, q->point.regs.rip, q->ev->args[EVENT_POINT_KIND] == EVENT_POINT_STATE);
 	if (rc <= 0)
 		return rc < 0 ? rc : rep_diverged(q->s, q->t, q->ev, ei, "there is no code at %#" PRIx64 " that could be watched", q->site.at);
 	q->deadline = began + budget_ns(q);
-	set_alarm(budget_ns(q));
+	set_alarm(q, budget_ns(q));
 	rc = search(q, ei);
-	set_alarm(0);
+	set_alarm(q, 0);
 	log_debug("event %" PRIu64 ": %#" PRIx64 " after %" PRIu64 " stops, %u conditions, %" PRIu64 " us (recorded %" PRIu64 ")",
 		  q->ev->number, q->site.at, q->stops, q->n, (os_mono_ns() - began) / 1000,
 		  q->ev->args[EVENT_POINT_CPU] / 1000);
@@ -182,33 +226,51 @@ static int find(struct search *q, struct errinfo *ei)
 	return rc < 0 ? rc : closed;
 }
 
+static int find(struct search *q, struct errinfo *ei)
+{
+	int r;
+
+	/* It may have stood still there, or have come around to the very same state, which is the same to everybody. */
+	while ((r = is_there(q)) == 0) {
+		if (!is_patched(q, q->point.regs.rip) && !rep_stepping(q->t))
+			return find_by_jump(q, ei);
+		r = find_slowly(q, ei);
+		if (r)
+			break;
+	}
+	return r;
+}
+
 /* --- counted steps --- */
 
+/* A debugger may want to stop before the step, and behind it: it is not made again then. */
 static int one_step(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	struct eng_stop st;
-	int r = rep_step(t, &st);
+	int r = rep_step_seen(t, &st);
 
-	if (r < 0)
+	if (r < 0 && r != ERR_STOPPED)
 		return r;
-	return st.kind == ENG_STOP_SIGNAL && st.signo == SIGTRAP ? 0 : rep_wrong_stop(s, t, ev, &st, ei);
+	if (r == ERR_STOPPED && st.kind == ENG_STOP_NONE)
+		return r;
+	t->counted++;
+	if (st.kind != ENG_STOP_SIGNAL || st.signo != SIGTRAP)
+		return rep_wrong_stop(s, t, ev, &st, ei);
+	return r;
 }
 
 static int run_steps(struct search *q, struct errinfo *ei)
 {
 	uint64_t n = q->ev->args[EVENT_POINT_STEPS_RUN];
-	int64_t result;
 	int r = 0;
 
 	if (n > STEPS_MAX)
 		return ERR_LIMIT;
-	/* From the entry of a call that was taken away the first step only leaves the kernel. */
-	if (q->t->place == REP_ENTRY)
-		r = rep_remote_quiet(q->t, SYS_getpid, (uint64_t[6]){ 0 }, &result);
-	for (uint64_t i = 0; i < n && r >= 0; i++)
+	while (q->t->counted < n && r >= 0)
 		r = one_step(q->s, q->t, q->ev, ei);
 	if (r < 0)
 		return r;
+	q->t->counted = 0;
 	r = rep_point_compare(&q->point, q->t, NULL, 0, NULL);
 	return r ? r : rep_diverged(q->s, q->t, q->ev, ei, "the state after %" PRIu64 " steps differs", n);
 }
@@ -244,5 +306,5 @@ int rep_async_point(struct rep_session *s, struct rep_task *t, const struct even
 		rep_point_done(&q->point);
 	}
 	free(q);
-	return r < 0 ? r : rep_apply(s, t, ev, ei);
+	return MIN(r, 0);
 }

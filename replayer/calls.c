@@ -12,77 +12,7 @@
 #include "base/log.h"
 #include "engine/sysprint.h"
 
-/* --- running --- */
-
-static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
-{
-	siginfo_t si;
-
-	switch (st->signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGFPE:
-	case SIGILL:
-	case SIGTRAP:
-		return eng_siginfo(&t->t, &si) >= 0 && si.si_code > 0;
-	}
-	return false; /* somebody signals the replayed process: not part of the recording */
-}
-
-/* At an entry the guest's own call must have been taken away first: it may never reach the kernel. */
-static bool call_pending(struct rep_task *t)
-{
-	struct user_regs_struct *r;
-
-	return t->place == REP_ENTRY && (eng_regs(&t->t, &r) < 0 || r->orig_rax != UINT64_MAX);
-}
-
-int rep_run(struct rep_task *t, struct eng_stop *ret, bool alarmed)
-{
-	if (call_pending(t))
-		return ERR_CORRUPT;
-	for (;;) {
-		int r = eng_resume(&t->t, ENG_RUN, 0);
-
-		while (r >= 0) {
-			r = eng_wait_task(&t->t, ret);
-			if (r != ERR_INTERRUPTED || alarmed)
-				break;
-			r = 0;
-		}
-		if (r < 0)
-			return r;
-		switch (ret->kind) {
-		case ENG_STOP_SECCOMP:
-			t->place = REP_ENTRY;
-			return 0;
-		case ENG_STOP_SIGNAL:
-			if (!from_the_program(t, ret))
-				continue;
-			t->place = REP_USER;
-			return 0;
-		case ENG_STOP_GONE:
-		case ENG_STOP_EXITING:
-			return ERR_GUEST_GONE;
-		default:
-			continue;
-		}
-	}
-}
-
-int rep_step(struct rep_task *t, struct eng_stop *ret)
-{
-	int r = eng_resume(&t->t, ENG_STEP, 0);
-
-	while (r >= 0) {
-		r = eng_wait_task(&t->t, ret);
-		if (r != ERR_INTERRUPTED)
-			break;
-		r = 0;
-	}
-	t->place = r >= 0 && ret->kind == ENG_STOP_SECCOMP ? REP_ENTRY : REP_USER;
-	return r;
-}
+/* --- running to a call --- */
 
 static void call_of(const struct user_regs_struct *r, struct sys_call *c)
 {
@@ -144,7 +74,7 @@ int rep_run_to_call(struct rep_session *s, struct rep_task *t, const struct even
 
 	if (t->in_call)
 		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": thread %u is already in a call", ev->number, t->num);
-	rc = rep_run(t, &st, false);
+	rc = rep_run(t, &st, 0);
 	if (rc >= 0 && st.kind != ENG_STOP_SECCOMP)
 		return rep_wrong_stop(s, t, ev, &st, ei);
 	if (rc >= 0)
@@ -223,17 +153,13 @@ static int outcome(struct rep_session *s, struct rep_task *t, const struct event
 
 int rep_syscall(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
-	int r = rep_run_to_call(s, t, ev, ei);
-
-	return r < 0 ? r : outcome(s, t, ev, ei);
+	return outcome(s, t, ev, ei);
 }
 
 int rep_syscall_enter(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
-	int r = rep_run_to_call(s, t, ev, ei);
+	int r;
 
-	if (r < 0)
-		return r;
 	t->in_call = true;
 	r = rep_apply(s, t, ev, ei);
 	return r < 0 ? r : rep_output_keep(s, t);
@@ -268,7 +194,7 @@ static int run_to_fault(struct rep_session *s, struct rep_task *t, const struct 
 {
 	struct user_regs_struct *r;
 	struct eng_stop st;
-	int rc = rep_run(t, &st, false);
+	int rc = rep_run(t, &st, 0);
 
 	if (rc < 0)
 		return rc;
@@ -284,39 +210,48 @@ static int run_to_fault(struct rep_session *s, struct rep_task *t, const struct 
 	return 0;
 }
 
-int rep_signal(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+int rep_signal_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
-	int r = 0;
-
 	if (!(ev->flags & EVENT_F_ASYNC))
-		r = run_to_fault(s, t, ev, (int)ev->signo, ei);
-	else if (ev->flags & EVENT_F_AT_CALL)
-		r = rep_run_to_call(s, t, ev, ei);
-	if (r >= 0)
-		r = rep_apply(s, t, ev, ei);
-	return r;
+		return run_to_fault(s, t, ev, (int)ev->signo, ei);
+	return ev->flags & EVENT_F_AT_CALL ? rep_run_to_call(s, t, ev, ei) : 0;
 }
 
-int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+/* cpuid, and this CPU answers by itself: rep_check_machine() has compared the features. */
+static bool not_trapped(const struct rep_session *s, const struct event *ev)
 {
-	bool cpuid = ev->kind == EVENT_CPUID;
-	struct user_regs_struct *r;
+	return ev->kind == EVENT_CPUID && !s->cpuid_faulting;
+}
+
+int rep_trap_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
 	enum eng_insn insn;
 	unsigned len;
 	int rc;
 
-	if (cpuid && !s->cpuid_faulting)
-		return 0; /* this CPU answers by itself: rep_check_machine() has compared the features */
+	if (not_trapped(s, ev))
+		return 0;
 	rc = run_to_fault(s, t, ev, SIGSEGV, ei);
 	if (rc < 0)
 		return rc;
 	insn = eng_trapped_insn(&t->t, &len);
-	if ((insn == ENG_INSN_CPUID) != cpuid || insn == ENG_INSN_OTHER)
+	if ((insn == ENG_INSN_CPUID) != (ev->kind == EVENT_CPUID) || insn == ENG_INSN_OTHER)
 		return rep_diverged(s, t, ev, ei, "got a fault of another instruction at %#" PRIx64, ev->rip);
-	rc = eng_regs(&t->t, &r);
-	if (rc < 0)
-		return rc;
-	if (cpuid) {
+	return 0;
+}
+
+int rep_trap(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	struct user_regs_struct *r;
+	unsigned len;
+	int rc = eng_regs(&t->t, &r);
+
+	(void)ei;
+	if (rc < 0 || not_trapped(s, ev))
+		return MIN(rc, 0);
+	if (eng_trapped_insn(&t->t, &len) == ENG_INSN_OTHER)
+		return ERR_GUEST;
+	if (ev->kind == EVENT_CPUID) {
 		r->rax = (uint32_t)ev->args[2];
 		r->rbx = ev->args[2] >> 32;
 		r->rcx = (uint32_t)ev->args[3];

@@ -107,10 +107,10 @@ static void report_stack(struct rep_task *t, struct buf *out)
 void rep_session_report(struct rep_session *s, struct buf *out)
 {
 	struct rep_task *t = rep_task(s, s->diverged_thread);
-	uint64_t first = s->event > 10 ? s->event - 10 : 1;
+	uint64_t last = s->pending ? s->pending->number : s->event, first = last > 10 ? last - 10 : 1;
 
 	buf_printf(out, "last events:\n");
-	for (uint64_t n = first; n <= s->event; n++) {
+	for (uint64_t n = first; n <= last; n++) {
 		const struct event *ev = &s->past[n % ARRAY_SIZE(s->past)].ev;
 
 		if (ev->number != n)

@@ -14,8 +14,6 @@
 
 #include "base/log.h"
 
-#define OBJECTS_MAX (1u << 20)
-
 /* --- calls of ours --- */
 
 int rep_remote(struct rep_task *t, uint64_t nr, const uint64_t args[6], int64_t *ret)
@@ -44,7 +42,7 @@ int rep_remote_quiet(struct rep_task *t, uint64_t nr, const uint64_t args[6], in
 	return rc;
 }
 
-/* --- blobs and objects --- */
+/* --- blobs --- */
 
 /* Some stores lie on file systems mounted noexec: then the content goes through a memfd. */
 static int copy_to_memfd(int fd)
@@ -95,56 +93,11 @@ static int blob_fd(struct rep_session *s, const struct blob_id *id, struct rep_b
 	return 0;
 }
 
-int rep_object_fd(struct rep_session *s, uint64_t n)
+void rep_blobs_free(struct rep_session *s)
 {
-	if (!n || n > OBJECTS_MAX)
-		return ERR_CORRUPT;
-	if (n >= s->cap_objects) {
-		uint64_t cap = MAX(n + 1, s->cap_objects * 2);
-		int *fds = reallocarray(s->objects, cap, sizeof(*fds));
-		uint64_t *sizes;
-
-		if (!fds)
-			return -ENOMEM;
-		s->objects = fds;
-		memset(fds + s->cap_objects, 0, (cap - s->cap_objects) * sizeof(*fds));
-		sizes = reallocarray(s->object_size, cap, sizeof(*sizes));
-		if (!sizes)
-			return -ENOMEM;
-		s->object_size = sizes;
-		memset(sizes + s->cap_objects, 0, (cap - s->cap_objects) * sizeof(*sizes));
-		s->cap_objects = cap;
-	}
-	if (!s->objects[n]) {
-		int fd = memfd_create("hermit-object", MFD_CLOEXEC);
-
-		if (fd < 0)
-			return -errno;
-		s->objects[n] = fd + 1;
-	}
-	return s->objects[n] - 1;
-}
-
-void rep_objects_free(struct rep_session *s)
-{
-	for (uint64_t i = 0; i < s->cap_objects; i++)
-		if (s->objects[i])
-			close(s->objects[i] - 1);
-	free(s->objects);
-	free(s->object_size);
 	for (size_t i = 0; i < ARRAY_SIZE(s->blobs); i++)
 		if (s->blobs[i].used)
 			close(s->blobs[i].fd);
-}
-
-static int resize(struct rep_session *s, const struct effect *e)
-{
-	int fd = rep_object_fd(s, e->object);
-
-	if (fd < 0)
-		return fd;
-	s->object_size[e->object] = e->len;
-	return ftruncate(fd, (off_t)e->len) < 0 ? -errno : 0;
 }
 
 /* --- mappings --- */
@@ -180,11 +133,28 @@ static int map_blob(struct rep_session *s, struct rep_task *t, const struct effe
 	return do_mmap(t, e, MAP_PRIVATE, b->fd);
 }
 
+static int map_object(struct rep_session *s, struct rep_task *t, const struct effect *e, struct mapping *m)
+{
+	struct rep_object *o;
+	int r = rep_object(s, e->object, &o);
+
+	if (r < 0)
+		return r;
+	if (e->flags & MAP_F_PRIVATE) {
+		m->object = 0; /* what is written to it stays here */
+		o->viewed = true;
+		return do_mmap(t, e, MAP_PRIVATE, o->fd);
+	}
+	m->flags |= ASPACE_SHARED;
+	o->mapped = true;
+	return do_mmap(t, e, MAP_SHARED, o->fd);
+}
+
 static int map(struct rep_session *s, struct rep_task *t, const struct effect *e)
 {
 	struct mapping m = { .start = e->addr, .end = e->addr + e->len, .prot = e->prot, .offset = e->offset, .object = e->object };
 	uint32_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	int fd, r;
+	int r;
 
 	if (e->flags & MAP_F_VDSO)
 		return 0;
@@ -197,12 +167,7 @@ static int map(struct rep_session *s, struct rep_task *t, const struct effect *e
 		r = map_blob(s, t, e);
 		break;
 	case MAP_SOURCE_SHARED:
-		fd = rep_object_fd(s, e->object);
-		if (e->flags & MAP_F_PRIVATE)
-			m.object = 0; /* what is written to it stays here */
-		else
-			m.flags |= ASPACE_SHARED;
-		r = fd < 0 ? fd : do_mmap(t, e, e->flags & MAP_F_PRIVATE ? MAP_PRIVATE : MAP_SHARED, fd);
+		r = map_object(s, t, e, &m);
 		break;
 	default:
 		m.flags |= ASPACE_ANON;
@@ -227,31 +192,6 @@ static int unmap(struct rep_task *t, const struct effect *e)
 
 /* --- memory and registers --- */
 
-/* Bytes in the last page of an object but behind its end: only a mapping reaches them. */
-static int write_tail(int fd, uint64_t off, const uint8_t *p, size_t n)
-{
-	uint64_t page = ALIGN_DOWN(off, 4096ull);
-	uint8_t *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)page);
-
-	if (m == MAP_FAILED)
-		return -errno;
-	memcpy(m + (off - page), p, MIN((uint64_t)n, page + 4096 - off));
-	munmap(m, 4096);
-	return 0;
-}
-
-static int write_object(int fd, uint64_t size, uint64_t off, const uint8_t *p, size_t n)
-{
-	size_t inside = off < size ? MIN((uint64_t)n, size - off) : 0;
-	ssize_t w = inside ? pwrite(fd, p, inside, (off_t)off) : 0;
-
-	if (w != (ssize_t)inside)
-		return -EIO;
-	if (inside == n || off + inside >= ALIGN_UP(size, 4096ull))
-		return 0; /* nothing can be there */
-	return write_tail(fd, off + inside, p + inside, n - inside);
-}
-
 /* Shared objects are written through their descriptor: a mapping of them may be read-only. */
 static int write_piece(struct rep_session *s, struct rep_task *t, uint64_t addr, const uint8_t *p, size_t n, size_t *ret_done)
 {
@@ -261,11 +201,8 @@ static int write_piece(struct rep_session *s, struct rep_task *t, uint64_t addr,
 
 	n = MIN((uint64_t)n, end - addr);
 	*ret_done = n;
-	if (m && m->object) {
-		int fd = rep_object_fd(s, m->object);
-
-		return fd < 0 ? fd : write_object(fd, s->object_size[m->object], m->offset + (addr - m->start), p, n);
-	}
+	if (m && m->object)
+		return rep_object_write(s, m->object, m->offset + (addr - m->start), p, n);
 	return eng_write(&t->t, addr, p, n);
 }
 
@@ -374,7 +311,7 @@ static int apply_one(struct rep_session *s, struct rep_task *t, const struct eff
 	case EFFECT_XSTATE:
 		return xstate(s, t, e, ei);
 	case EFFECT_RESIZE:
-		return resize(s, e);
+		return rep_object_resize(s, e->object, e->len);
 	case EFFECT_INPUT:
 	case EFFECT_HASH:
 	case EFFECT_OUTPUT:

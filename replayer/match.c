@@ -119,9 +119,25 @@ static int load(struct rep_session *s, struct rep_point *p, const struct effect 
 	}
 }
 
-int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_point *ret, struct errinfo *ei)
+/* All ranges are there. */
+static int loaded(struct rep_session *s, struct rep_point *p, int r)
 {
 	uint32_t v[4];
+
+	if (r >= 0 && !buf_extend(&p->last, p->want.len) && p->want.len)
+		r = -ENOMEM;
+	/* where the parts of the AVX-512 registers lie in the XSAVE area */
+	eng_traps_cpuid(&s->traps, 0xd, 6, v);
+	p->zmm_hi256 = v[0] == 512 ? v[1] : 0;
+	eng_traps_cpuid(&s->traps, 0xd, 7, v);
+	p->hi16_zmm = v[0] == 1024 ? v[1] : 0;
+	if (r < 0)
+		rep_point_done(p);
+	return r;
+}
+
+int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_point *ret, struct errinfo *ei)
+{
 	int r = 0;
 
 	*ret = (struct rep_point){ 0 };
@@ -132,16 +148,45 @@ int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_poi
 			r = load(s, ret, &ev->effects[i], ei);
 	if (r >= 0 && !ret->regs.rip)
 		r = ERR_CORRUPT;
-	if (r >= 0 && !buf_extend(&ret->last, ret->want.len) && ret->want.len)
-		r = -ENOMEM;
-	/* where the parts of the AVX-512 registers lie in the XSAVE area */
-	eng_traps_cpuid(&s->traps, 0xd, 6, v);
-	ret->zmm_hi256 = v[0] == 512 ? v[1] : 0;
-	eng_traps_cpuid(&s->traps, 0xd, 7, v);
-	ret->hi16_zmm = v[0] == 1024 ? v[1] : 0;
-	if (r < 0)
-		rep_point_done(ret);
-	return r;
+	return loaded(s, ret, r);
+}
+
+/* Memory that is there, of at most n bytes from addr on. */
+static int take_range(struct rep_task *t, struct rep_point *p, uint64_t addr, size_t n)
+{
+	struct rep_range *v = reallocarray(p->ranges, p->n_ranges + 1, sizeof(*v));
+	uint8_t bytes[RANGE_MAX];
+	ssize_t got = eng_read_some(&t->t, addr, bytes, MIN(n, sizeof(bytes)));
+
+	if (!v)
+		return -ENOMEM;
+	p->ranges = v;
+	if (got <= 0)
+		return 0;
+	v[p->n_ranges++] = (struct rep_range){ .addr = addr, .len = (size_t)got, .at = p->want.len };
+	return buf_put(&p->want, bytes, (size_t)got), buf_error(&p->want);
+}
+
+int rep_point_take(struct rep_task *t, struct rep_point *ret)
+{
+	struct user_regs_struct *r;
+	int rc = eng_regs(&t->t, &r);
+
+	*ret = (struct rep_point){ 0 };
+	buf_init(&ret->want);
+	buf_init(&ret->last);
+	ret->xstate = calloc(1, ENG_XSTATE_MAX);
+	if (rc >= 0 && !ret->xstate)
+		rc = -ENOMEM;
+	if (rc >= 0)
+		rc = eng_xstate(&t->t, ret->xstate, ENG_XSTATE_MAX, &ret->xstate_len);
+	if (rc >= 0) {
+		ret->regs = *r;
+		rc = take_range(t, ret, (r->rsp - 128) & ~7ull, 1024);
+	}
+	if (rc >= 0 && (r->rbp - r->rsp > 512 || r->rbp < r->rsp))
+		rc = take_range(t, ret, (r->rbp - 256) & ~7ull, 512);
+	return loaded(t->session, ret, rc);
 }
 
 void rep_point_done(struct rep_point *p)

@@ -68,6 +68,7 @@ static int add_task(struct rep_session *s, uint32_t num, pid_t tid, struct eng_m
 	if (!t)
 		return -ENOMEM;
 	eng_task_init(&t->t, tid, p->tgid, mm);
+	t->session = s;
 	t->num = num;
 	t->proc = p;
 	buf_init(&t->written);
@@ -90,7 +91,7 @@ static struct rep_proc *new_proc(pid_t tgid)
 	return p;
 }
 
-static int wait_first_stop(pid_t tid)
+int rep_wait_first_stop(pid_t tid)
 {
 	struct eng_task t = { .tid = tid };
 	struct eng_stop st;
@@ -102,46 +103,7 @@ static int wait_first_stop(pid_t tid)
 	return r < 0 ? r : st.kind == ENG_STOP_TRAP ? 0 : ERR_GUEST_GONE;
 }
 
-/* The new task tid has stopped for the first time: takes it up. It is killed when that fails: nobody else knows of it. */
-static int adopt(struct rep_session *s, struct rep_task *parent, uint64_t flags, uint32_t num, pid_t tid, struct rep_task **ret)
-{
-	struct eng_mm *mm = NULL;
-	struct rep_proc *p = NULL;
-	int r = 0;
-
-	if (flags & CLONE_VM)
-		mm = eng_mm_ref(parent->t.mm);
-	else
-		r = parent ? eng_mm_fork(parent->t.mm, tid, &mm) : eng_mm_new(tid, &mm);
-	if (r >= 0) {
-		mm->gate = ENG_STUB_GATE;
-		p = flags & CLONE_THREAD ? parent->proc : new_proc(tid);
-	}
-	if (p && flags & CLONE_THREAD)
-		p->refs++;
-	r = r < 0 ? r : p ? add_task(s, num, tid, mm, p, ret) : -ENOMEM;
-	if (r < 0)
-		kill(tid, SIGKILL);
-	return r;
-}
-
-int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, struct errinfo *ei)
-{
-	struct eng_task template;
-	int64_t tid;
-	int r;
-
-	eng_task_init(&template, s->template, s->template, s->template_mm);
-	r = eng_remote(&template, SYS_clone, (uint64_t[6]){ CLONE_FILES | CLONE_PARENT | SIGCHLD }, &tid);
-	if (r >= 0)
-		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
-	if (r >= 0)
-		r = adopt(s, NULL, 0, num, (pid_t)tid, ret);
-	return r < 0 ? errinfo_set_r(ei, r, "make a process for the replay") : r;
-}
-
-/* Lets a task that was killed go on to its end. */
-static void reap(pid_t tid)
+void rep_reap(pid_t tid)
 {
 	struct eng_task t = { .tid = tid };
 	struct eng_stop st;
@@ -158,13 +120,89 @@ static void reap(pid_t tid)
 	}
 }
 
+/* A task of ours that nobody will know of. With a thread its whole process ends. */
+static void discard(pid_t tid)
+{
+	kill(tid, SIGKILL);
+	rep_reap(tid);
+}
+
+/* The new task tid, made by clone with these flags where `from` is the memory, has stopped for the first time: takes it up. It is killed when that
+ * fails: nobody else knows of it. */
+static int adopt(struct rep_session *s, struct eng_mm *from, uint64_t flags, struct rep_proc *proc, uint32_t num, pid_t tid, struct rep_task **ret)
+{
+	struct eng_mm *mm = NULL;
+	struct rep_proc *p = NULL;
+	int r = 0;
+
+	if (flags & CLONE_VM)
+		mm = eng_mm_ref(from);
+	else
+		r = eng_mm_fork(from, tid, &mm);
+	if (r >= 0)
+		p = flags & CLONE_THREAD ? proc : new_proc(tid);
+	if (p && flags & CLONE_THREAD)
+		p->refs++;
+	r = r < 0 ? r : p ? add_task(s, num, tid, mm, p, ret) : -ENOMEM;
+	if (r < 0)
+		discard(tid);
+	return r;
+}
+
+/* The first stop of what clone has made. */
+static int await_birth(int64_t tid)
+{
+	int r = tid < 0 ? (int)tid : rep_wait_first_stop((pid_t)tid);
+
+	if (r < 0 && tid > 0)
+		discard((pid_t)tid);
+	return r;
+}
+
+int rep_spawn(struct rep_session *s, struct eng_task *from, uint64_t flags, struct rep_proc *proc, uint32_t num, struct rep_task **ret)
+{
+	int64_t tid;
+	int r = eng_remote(from, SYS_clone, (uint64_t[6]){ flags }, &tid);
+
+	if (r >= 0)
+		r = await_birth(tid);
+	return r < 0 ? r : adopt(s, from->mm, flags, proc, num, (pid_t)tid, ret);
+}
+
+int rep_new_process(struct rep_session *s, uint32_t num, struct rep_task **ret, struct errinfo *ei)
+{
+	struct eng_task template;
+	int r;
+
+	eng_task_init(&template, s->template, s->template, s->template_mm);
+	r = rep_spawn(s, &template, CLONE_FILES | CLONE_PARENT | SIGCHLD, NULL, num, ret);
+	return r < 0 ? errinfo_set_r(ei, r, "make a process for the replay") : r;
+}
+
 /* Kills a process whose last thread is tid. The leader, a zombie by now or tid itself, is reported last. */
 static void kill_process(pid_t tgid, pid_t tid)
 {
 	kill(tgid, SIGKILL);
 	if (tid != tgid)
-		reap(tid);
-	reap(tgid);
+		rep_reap(tid);
+	rep_reap(tgid);
+}
+
+void rep_kill_live(struct rep_session *s)
+{
+	/* One that is gone may be somebody else by now. */
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i] && !s->tasks[i]->t.gone)
+			kill(s->tasks[i]->proc->tgid, SIGKILL);
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i] && !s->tasks[i]->t.gone && s->tasks[i]->t.tid != s->tasks[i]->proc->tgid)
+			rep_reap(s->tasks[i]->t.tid);
+	/* Leaders are reported last. */
+	for (uint32_t i = 0; i < s->cap_tasks; i++)
+		if (s->tasks[i]) {
+			rep_reap(s->tasks[i]->proc->tgid);
+			rep_task_free(s, s->tasks[i]);
+		}
 }
 
 void rep_kill_all(struct rep_session *s)
@@ -205,16 +243,17 @@ void rep_stack_limit(struct rep_task *t, uint64_t limit)
 		log_debug("stack limit of the replayed process not set");
 }
 
-int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
+int rep_exec_arrive(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei)
 {
-	struct rep_task *old = rep_task(s, ev->thread), *t;
+	return old && !old->in_call ? rep_run_to_call(s, old, ev, ei) : 0; /* a call that became exec while nobody else ran */
+}
+
+int rep_exec(struct rep_session *s, struct rep_task *old, const struct event *ev, struct errinfo *ei)
+{
+	pid_t pid = old ? old->guest_pid : 0;
+	struct rep_task *t;
 	int r;
 
-	if (old && !old->in_call) { /* a call that became exec while nobody else ran */
-		r = rep_run_to_call(s, old, ev, ei);
-		if (r < 0)
-			return r;
-	}
 	if (old && old->proc->live != 1)
 		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 ": exec of a process with other threads", ev->number);
 	if (old) {
@@ -226,6 +265,8 @@ int rep_exec(struct rep_session *s, const struct event *ev, struct errinfo *ei)
 	r = rep_new_process(s, ev->thread, &t, ei);
 	if (r < 0)
 		return r;
+	t->guest_pid = ev->pid ? ev->pid : pid;
+	t->guest_tid = t->guest_pid;
 	rep_stack_limit(t, ev->args[0] ? ev->args[0] : 8u << 20);
 	return rep_apply(s, t, ev, ei);
 }
@@ -261,20 +302,27 @@ static int make_child(struct rep_session *s, struct rep_task *t, const struct ev
 	int r = rep_remote(t, SYS_clone, (uint64_t[6]){ replay_flags(flags) }, &tid);
 
 	if (r >= 0)
-		r = tid < 0 ? (int)tid : wait_first_stop((pid_t)tid);
-	return r < 0 ? r : adopt(s, t, replay_flags(flags), ev->child, (pid_t)tid, ret);
+		r = await_birth(tid);
+	return r < 0 ? r : adopt(s, t->t.mm, replay_flags(flags), t->proc, ev->child, (pid_t)tid, ret);
+}
+
+int rep_birth_arrive(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	return t->in_call ? 0 : rep_run_to_call(s, t, ev, ei); /* others may have run after its entry */
 }
 
 int rep_birth(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
 	struct rep_task *child;
-	int r = t->in_call ? 0 : rep_run_to_call(s, t, ev, ei); /* others may have run after its entry */
+	int r;
 
-	if (r < 0)
-		return r;
 	t->in_call = true;
 	r = make_child(s, t, ev, &child);
-	return r < 0 ? r : rep_apply(s, t, ev, ei);
+	if (r < 0)
+		return r;
+	child->guest_pid = ev->pid;
+	child->guest_tid = ev->tid;
+	return rep_apply(s, t, ev, ei);
 }
 
 /* --- exit --- */

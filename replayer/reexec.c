@@ -5,10 +5,13 @@
 #include "replayer/rep_priv.h"
 
 #include <asm/prctl.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+
+#include "engine/patch.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -86,12 +89,28 @@ static bool allowed(uint32_t nr, const uint64_t *a, int64_t result)
 	return false;
 }
 
+/* What children get of a mapping. */
+static int follow_advice(struct aspace *as, const uint64_t *a)
+{
+	uint64_t end = a[0] + ALIGN_UP(a[1], 4096ull);
+
+	switch (a[2]) {
+	case MADV_DONTFORK:
+		return aspace_mark(as, a[0], end, ASPACE_DONTFORK, 0);
+	case MADV_DOFORK:
+		return aspace_mark(as, a[0], end, 0, ASPACE_DONTFORK);
+	case MADV_WIPEONFORK:
+		return aspace_mark(as, a[0], end, ASPACE_WIPEONFORK, 0);
+	case MADV_KEEPONFORK:
+		return aspace_mark(as, a[0], end, 0, ASPACE_WIPEONFORK);
+	}
+	return 0;
+}
+
 /* The model follows. */
 static int follow(struct rep_task *t, const uint64_t *a, uint64_t result)
 {
 	struct aspace *as = &t->t.mm->as;
-	struct user_regs_struct *r;
-	int rc;
 
 	switch (t->sysno) {
 	case SYS_mprotect:
@@ -100,12 +119,16 @@ static int follow(struct rep_task *t, const uint64_t *a, uint64_t result)
 	case SYS_mremap:
 		return aspace_remap(as, a[0], ALIGN_UP(a[1], 4096ull), result, ALIGN_UP(a[2], 4096ull),
 				    !a[1] || (a[3] & MREMAP_DONTUNMAP));
-	case SYS_arch_prctl: /* it changed what the entry registers hold */
-		rc = eng_regs(&t->t, &r);
-		if (rc < 0)
-			return rc;
-		t->entry.fs_base = r->fs_base;
-		t->entry.gs_base = r->gs_base;
+	case SYS_madvise:
+		return follow_advice(as, a);
+	case SYS_arch_prctl: /* it changed what the entry registers hold; where the call was made at the gate, the thread's own do not tell */
+		if (a[0] == ARCH_SET_FS) {
+			t->entry.fs_base = a[1];
+			t->entry.fs = 0;
+		} else if (a[0] == ARCH_SET_GS) {
+			t->entry.gs_base = a[1];
+			t->entry.gs = 0;
+		}
 	}
 	return 0;
 }
@@ -127,11 +150,16 @@ int rep_reexec(struct rep_session *s, struct rep_task *t, const struct event *ev
 	}
 	if (t->sysno == SYS_madvise && a[2] == MADV_FREE)
 		a[2] = MADV_DONTNEED;
-	r = rep_remote(t, t->sysno, a, &result);
+	r = eng_patch_lift(&t->t, 0, UINT64_MAX); /* what moves would take them along */
+	if (r >= 0)
+		r = rep_remote(t, t->sysno, a, &result);
+	if (r >= 0)
+		r = eng_patch_lower(&t->t, 0, UINT64_MAX);
 	if (r < 0)
 		return r;
 	if (result != ev->result)
 		return rep_diverged(s, t, ev, ei, "%s gave %" PRId64 " instead of %" PRId64 " when it was run again", sys_row(t->sysno)->name,
 				    result, ev->result);
-	return result < 0 ? 0 : follow(t, t->args, (uint64_t)result);
+	/* madvise says ENOMEM when part of the range was not mapped, and has done its work on the rest. */
+	return result < 0 && (t->sysno != SYS_madvise || result != -ENOMEM) ? 0 : follow(t, t->args, (uint64_t)result);
 }

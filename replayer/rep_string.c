@@ -9,24 +9,24 @@
 #define LOG_AREA "replayer.string"
 #include "replayer/rep_priv.h"
 
+#include "engine/patch.h"
+
 #define EFLAGS_DF 0x400u
 
 /* Runs to addr. 1: there. 0: *st came instead. */
-static int run_to(struct rep_task *t, uint64_t addr, struct eng_stop *st)
+static int run_to(struct rep_task *t, uint64_t addr, struct eng_stop *st, uint64_t deadline)
 {
-	static const uint8_t int3 = 0xcc;
 	struct user_regs_struct *r;
-	uint8_t old;
-	int restored, rc = eng_read(&t->t, addr, &old, 1);
+	int cleared, rc = eng_patch_set(&t->t, addr);
 
+	if (rc <= 0)
+		return rc < 0 ? rc : ERR_CORRUPT;
+	t->awaited = addr;
+	rc = rep_run(t, st, deadline);
+	t->awaited = 0;
+	cleared = eng_patch_clear(&t->t, addr);
 	if (rc >= 0)
-		rc = eng_write(&t->t, addr, &int3, 1);
-	if (rc < 0)
-		return rc;
-	rc = rep_run(t, st, true);
-	restored = eng_write(&t->t, addr, &old, 1);
-	if (rc >= 0)
-		rc = restored;
+		rc = cleared;
 	if (rc < 0 || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP)
 		return MIN(rc, 0);
 	rc = eng_regs(&t->t, &r);
@@ -56,21 +56,26 @@ static bool leads_to(const struct rep_point *p, const struct code_string *s, con
 }
 
 /* Moves so many elements, and stands inside of the instruction then. 1, or 0: *st came instead. */
-static int move(struct rep_task *t, const struct rep_point *p, const struct code_string *s, uint64_t elements, struct eng_stop *st)
+static int move(struct rep_task *t, const struct rep_point *p, const struct code_string *s, uint64_t elements, struct eng_stop *st, uint64_t deadline)
 {
 	struct user_regs_struct *r;
-	int rc = eng_regs(&t->t, &r);
+	int stopped, rc = eng_regs(&t->t, &r);
 
 	if (rc < 0 || !elements)
 		return rc < 0 ? rc : 1;
 	r->rcx = elements;
 	eng_regs_changed(&t->t);
-	rc = run_to(t, p->regs.rip + s->len, st);
-	if (rc <= 0)
-		return rc;
+	stopped = run_to(t, p->regs.rip + s->len, st, deadline);
+	if (stopped <= 0 && stopped != ERR_STOPPED)
+		return stopped;
 	rc = eng_regs(&t->t, &r);
 	if (rc < 0)
 		return rc;
+	if (stopped == ERR_STOPPED) { /* for a debugger, who may look at it before all are moved */
+		r->rcx += p->regs.rcx;
+		eng_regs_changed(&t->t);
+		return stopped;
+	}
 	r->rcx = p->regs.rcx;
 	r->rip = p->regs.rip;
 	eng_regs_changed(&t->t);
@@ -78,14 +83,14 @@ static int move(struct rep_task *t, const struct rep_point *p, const struct code
 }
 
 /* One execution, at whose beginning or inside of which t stands. 1: it is at the point. 0: *st came. 2: behind it. */
-static int pass(struct rep_task *t, struct rep_point *p, const struct code_string *s, struct eng_stop *st)
+static int pass(struct rep_task *t, struct rep_point *p, const struct code_string *s, struct eng_stop *st, uint64_t deadline)
 {
 	struct user_regs_struct *r;
 	uint64_t elements;
 	int rc = eng_regs(&t->t, &r);
 
 	if (rc >= 0 && leads_to(p, s, r, &elements)) {
-		rc = move(t, p, s, elements, st);
+		rc = move(t, p, s, elements, st, deadline);
 		if (rc <= 0)
 			return rc;
 		rc = rep_point_compare(p, t, NULL, 0, NULL);
@@ -93,11 +98,11 @@ static int pass(struct rep_task *t, struct rep_point *p, const struct code_strin
 			return rc;
 	}
 	if (rc >= 0)
-		rc = run_to(t, p->regs.rip + s->len, st);
+		rc = run_to(t, p->regs.rip + s->len, st, deadline);
 	return rc > 0 ? 2 : rc;
 }
 
-int rep_string_find(struct rep_task *t, struct rep_point *p, struct eng_stop *st, uint64_t *passes)
+int rep_string_find(struct rep_task *t, struct rep_point *p, struct eng_stop *st, uint64_t deadline, uint64_t *passes)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	const struct aspace *as = &t->t.mm->as;
@@ -110,13 +115,13 @@ int rep_string_find(struct rep_task *t, struct rep_point *p, struct eng_stop *st
 		return rc;
 	if (!code_string(&mem, at, &s) || !aspace_code_own(as, at) || !aspace_code_own(as, at + s.len))
 		return ERR_CORRUPT;
-	rc = r->rip == at ? 1 : run_to(t, at, st);
+	rc = r->rip == at ? 1 : run_to(t, at, st, deadline);
 	while (rc > 0) {
-		rc = pass(t, p, &s, st);
+		rc = pass(t, p, &s, st, deadline);
 		if (rc != 2)
 			break;
 		++*passes;
-		rc = run_to(t, at, st);
+		rc = run_to(t, at, st, deadline);
 	}
 	return rc;
 }

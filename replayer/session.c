@@ -12,22 +12,26 @@
 
 #include "base/log.h"
 
-/* What replaying a kind needs. */
+typedef int (*phase_fn)(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei);
+
+/* What replaying a kind needs. arrive runs the thread to the place and compares; NULL: nobody runs. It changes nothing else, so that it can be
+ * called again after ERR_STOPPED. apply lets the event happen. */
 static const struct rep_kind {
-	int (*replay)(struct rep_session *s, struct rep_task *t, const struct event *ev, struct errinfo *ei);
+	phase_fn arrive, apply;
 } kinds[EVENT_MAX_] = {
-	[EVENT_SYSCALL] = { rep_syscall },
-	[EVENT_SYSCALL_ENTER] = { rep_syscall_enter },
-	[EVENT_SYSCALL_EXIT] = { rep_syscall_exit },
-	[EVENT_SIGNAL] = { rep_signal },
-	[EVENT_TSC] = { rep_trap },
-	[EVENT_CPUID] = { rep_trap },
-	[EVENT_BIRTH] = { rep_birth },
-	[EVENT_EXIT] = { rep_exit },
-	[EVENT_CHECKSUM] = { rep_checksum },
-	[EVENT_RESTART] = { rep_restart },
-	[EVENT_ASYNC_POINT] = { rep_async_point },
-	[EVENT_NOTE] = { rep_apply }, /* what the kernel wrote on its own */
+	[EVENT_EXEC] = { rep_exec_arrive, rep_exec },
+	[EVENT_SYSCALL] = { rep_run_to_call, rep_syscall },
+	[EVENT_SYSCALL_ENTER] = { rep_run_to_call, rep_syscall_enter },
+	[EVENT_SYSCALL_EXIT] = { NULL, rep_syscall_exit },
+	[EVENT_SIGNAL] = { rep_signal_arrive, rep_apply },
+	[EVENT_TSC] = { rep_trap_arrive, rep_trap },
+	[EVENT_CPUID] = { rep_trap_arrive, rep_trap },
+	[EVENT_BIRTH] = { rep_birth_arrive, rep_birth },
+	[EVENT_EXIT] = { NULL, rep_exit },
+	[EVENT_CHECKSUM] = { NULL, rep_checksum },
+	[EVENT_RESTART] = { NULL, rep_restart },
+	[EVENT_ASYNC_POINT] = { rep_async_point, rep_apply },
+	[EVENT_NOTE] = { NULL, rep_apply }, /* what the kernel wrote on its own */
 };
 
 static void pin(struct rep_session *s)
@@ -110,6 +114,8 @@ void rep_session_free(struct rep_session *s)
 {
 	if (!s)
 		return;
+	while (s->snapshots)
+		rep_snapshot_free(s, s->snapshots);
 	rep_kill_all(s);
 	eng_traps_leave(&s->traps);
 	sigaction(SIGALRM, &s->old_alarm, NULL);
@@ -120,6 +126,7 @@ void rep_session_free(struct rep_session *s)
 	free(s->tasks);
 	eng_mm_unref(s->template_mm);
 	rep_objects_free(s);
+	rep_blobs_free(s);
 	if (CPU_COUNT(&s->affinity))
 		sched_setaffinity(0, sizeof(s->affinity), &s->affinity);
 	free(s);
@@ -137,49 +144,82 @@ static void remember(struct rep_session *s, const struct event *ev)
 	slot->n_effects = 0;
 }
 
-static int replay(struct rep_session *s, const struct event *ev, struct errinfo *ei)
+/* An error of one of the phases, with the event it belongs to. */
+static int failed(struct rep_session *s, const struct event *ev, int r, struct errinfo *ei)
 {
-	struct rep_task *t;
-	int r;
-
-	if (ev->kind == EVENT_EXEC)
-		return rep_exec(s, ev, ei);
-	if (ev->kind == EVENT_END || (ev->kind == EVENT_NOTE && !ev->n_effects))
-		return 0;
-	if (ev->kind >= EVENT_MAX_ || !kinds[ev->kind].replay)
-		return errinfo_set(ei, ERR_NEWER_FORMAT, "event %" PRIu64 " is of kind %s, which this hermit cannot replay", ev->number,
-				   event_kind_name(ev->kind));
-	t = rep_task(s, ev->thread);
-	if (!t)
-		return errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 " belongs to thread %u, which is not alive", ev->number, ev->thread);
-	r = kinds[ev->kind].replay(s, t, ev, ei);
+	s->diverged_thread = ev->thread;
+	if (ei && !ei->event)
+		ei->event = ev->number;
 	if (r == ERR_GUEST_GONE)
 		return errinfo_set(ei, r, "event %" PRIu64 " (%s of thread %u): the replayed process died; was it killed from outside?",
 				   ev->number, event_kind_name(ev->kind), ev->thread);
-	return r < 0 ? errinfo_set_r(ei, r, "event %" PRIu64 " (%s of thread %u)", ev->number, event_kind_name(ev->kind), ev->thread) : r;
+	return errinfo_set_r(ei, r, "event %" PRIu64 " (%s of thread %u)", ev->number, event_kind_name(ev->kind), ev->thread);
+}
+
+static int phase(struct rep_session *s, const struct event *ev, bool apply, struct errinfo *ei)
+{
+	struct rep_task *t;
+	phase_fn fn;
+	int r;
+
+	if (ev->kind == EVENT_END || (ev->kind == EVENT_NOTE && !ev->n_effects))
+		return 0;
+	if (ev->kind >= EVENT_MAX_ || !kinds[ev->kind].apply)
+		return failed(s, ev, errinfo_set(ei, ERR_NEWER_FORMAT, "event %" PRIu64 " is of kind %s, which this hermit cannot replay", ev->number,
+						 event_kind_name(ev->kind)), ei);
+	t = rep_task(s, ev->thread);
+	if (!t && ev->kind != EVENT_EXEC)
+		return failed(s, ev, errinfo_set(ei, ERR_CORRUPT, "event %" PRIu64 " belongs to thread %u, which is not alive", ev->number, ev->thread), ei);
+	fn = apply ? kinds[ev->kind].apply : kinds[ev->kind].arrive;
+	r = fn ? fn(s, t, ev, ei) : 0;
+	return r < 0 && r != ERR_STOPPED ? failed(s, ev, r, ei) : r;
+}
+
+int rep_session_pending(struct rep_session *s, const struct event **ret, struct errinfo *ei)
+{
+	int r = 1;
+
+	if (!s->pending) {
+		r = store_reader_next(s->reader, &s->pending, ei);
+		if (r <= 0) {
+			s->pending = NULL;
+			s->ended = r == 0;
+			/* Its end may be there when only the manifest was not finished. */
+			s->truncated = r == 0 && (store_reader_truncated(s->reader) || s->manifest->state == RECORDING_TRUNCATED);
+			return r;
+		}
+		remember(s, s->pending);
+		s->arrived = false;
+	}
+	*ret = s->pending;
+	return r;
+}
+
+int rep_session_arrive(struct rep_session *s, struct errinfo *ei)
+{
+	const struct event *ev;
+	int r = rep_session_pending(s, &ev, ei);
+
+	if (r <= 0 || s->arrived)
+		return r;
+	log_trace("event %" PRIu64 " %s thread %u", ev->number, event_kind_name(ev->kind), ev->thread);
+	r = phase(s, ev, false, ei);
+	s->arrived = r >= 0;
+	return r < 0 ? r : 1;
 }
 
 int rep_session_step(struct rep_session *s, struct errinfo *ei)
 {
-	const struct event *ev;
-	int r = store_reader_next(s->reader, &ev, ei);
+	int r = rep_session_arrive(s, ei);
 
-	if (r <= 0) {
-		s->ended = r == 0;
-		/* Its end may be there when only the manifest was not finished. */
-		s->truncated = r == 0 && (store_reader_truncated(s->reader) || s->manifest->state == RECORDING_TRUNCATED);
+	if (r <= 0)
 		return r;
-	}
-	remember(s, ev);
-	log_trace("event %" PRIu64 " %s thread %u", ev->number, event_kind_name(ev->kind), ev->thread);
-	s->event = ev->number;
-	r = replay(s, ev, ei);
-	if (r < 0) {
-		if (ei && !ei->event)
-			ei->event = ev->number;
-		s->diverged_thread = ev->thread;
-	}
-	return r < 0 ? r : 1;
+	r = phase(s, s->pending, true, ei);
+	if (r < 0)
+		return r;
+	s->event = s->pending->number;
+	s->pending = NULL;
+	return 1;
 }
 
 int rep_session_run(struct rep_session *s, struct rep_result *ret, struct errinfo *ei)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "engine/patch.h"
 
 #define PAGE 4096ull
 
@@ -118,6 +119,9 @@ static bool make_plan(struct rep_site *site)
 
 	site->in_place = false;
 	site->jump = site->want_jump && code_plan_cached(site->s->code, key, &mem, site->at, &site->plan);
+	/* a debugger's breakpoint within the bytes of the jump would be lost */
+	if (site->jump && eng_patch_overlaps(site->t->t.mm, site->at, site->plan.len))
+		site->jump = false;
 	if (site->jump || code_plan_breakpoint(&mem, site->at, &site->plan))
 		return true;
 	site->plan = (struct code_plan){ .at = site->at, .len = 1 };
@@ -125,16 +129,25 @@ static bool make_plan(struct rep_site *site)
 	return eng_read(&site->t->t, site->at, site->plan.bytes, 1) >= 0;
 }
 
-/* Our code is gone: the thread stands on its own. */
+/* Our code goes away: the thread stands on its own. One that was interrupted between the places that have an origin goes
+ * on to the next one. */
 static int back_home(struct rep_site *site)
 {
 	struct user_regs_struct *r;
-	uint64_t origin;
+	struct eng_stop st;
+	uint64_t origin = 0;
 	int rc = eng_regs(&site->t->t, &r);
 
+	for (unsigned i = 0; rc >= 0 && r->rip - site->room < REP_ROOM && i < CODE_TRAMP_MAX; i++) {
+		origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
+		if (origin)
+			break;
+		rc = rep_step(site->t, &st);
+		if (rc >= 0)
+			rc = st.kind == ENG_STOP_SIGNAL && st.signo == SIGTRAP ? eng_regs(&site->t->t, &r) : ERR_GUEST;
+	}
 	if (rc < 0 || r->rip - site->room >= REP_ROOM)
 		return rc;
-	origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
 	if (!origin)
 		return ERR_GUEST;
 	r->rip = origin;
@@ -148,9 +161,9 @@ static int clear(struct rep_site *site)
 
 	if (!site->planted)
 		return 0;
+	r = back_home(site);
 	site->planted = false;
-	r = write_code(site, site->plan.bytes, jump_len(site));
-	return r < 0 ? r : back_home(site);
+	return r < 0 ? r : write_code(site, site->plan.bytes, jump_len(site));
 }
 
 int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task *t, uint64_t at, bool jump)

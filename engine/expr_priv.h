@@ -1,0 +1,48 @@
+/* Bytecodes of gdb's agent expressions, by their numbers in the gdb manual; those that are not understood are left out. */
+#ifndef ENGINE_EXPR_PRIV_H
+#define ENGINE_EXPR_PRIV_H
+
+enum expr_op {
+	EXPR_ADD = 0x02,
+	EXPR_SUB = 0x03,
+	EXPR_MUL = 0x04,
+	EXPR_DIV_SIGNED = 0x05,
+	EXPR_DIV_UNSIGNED = 0x06,
+	EXPR_REM_SIGNED = 0x07,
+	EXPR_REM_UNSIGNED = 0x08,
+	EXPR_LSH = 0x09,
+	EXPR_RSH_SIGNED = 0x0a,
+	EXPR_RSH_UNSIGNED = 0x0b,
+	EXPR_LOG_NOT = 0x0e,
+	EXPR_BIT_AND = 0x0f,
+	EXPR_BIT_OR = 0x10,
+	EXPR_BIT_XOR = 0x11,
+	EXPR_BIT_NOT = 0x12,
+	EXPR_EQUAL = 0x13,
+	EXPR_LESS_SIGNED = 0x14,
+	EXPR_LESS_UNSIGNED = 0x15,
+	EXPR_EXT = 0x16,
+	EXPR_REF8 = 0x17,
+	EXPR_REF16 = 0x18,
+	EXPR_REF32 = 0x19,
+	EXPR_REF64 = 0x1a,
+	EXPR_IF_GOTO = 0x20,
+	EXPR_GOTO = 0x21,
+	EXPR_CONST8 = 0x22,
+	EXPR_CONST16 = 0x23,
+	EXPR_CONST32 = 0x24,
+	EXPR_CONST64 = 0x25,
+	EXPR_REG = 0x26,
+	EXPR_END = 0x27,
+	EXPR_DUP = 0x28,
+	EXPR_POP = 0x29,
+	EXPR_ZERO_EXT = 0x2a,
+	EXPR_SWAP = 0x2b,
+	EXPR_PICK = 0x32,
+	EXPR_ROT = 0x33,
+	EXPR_OPS,
+};
+
+enum { EXPR_REG_RIP = 16, EXPR_REG_FLAGS = 17, EXPR_REGS };
+
+#endif

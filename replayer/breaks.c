@@ -1,0 +1,319 @@
+/* Breakpoints and watchpoints of a debugging session: int3s that no reader sees (engine/patch.h), debug registers, and the effects
+ * of events. */
+#define LOG_AREA "replayer.breaks"
+#include "replayer/dbg_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/patch.h"
+
+#define POINTS_MAX 65536u
+
+/* --- the client's --- */
+
+static bool is_watch(const struct dbg_point *p)
+{
+	return p->b.kind != DBG_BREAK;
+}
+
+/* Debug registers for all watchpoints, or single steps where they are not enough. */
+static void assign_registers(struct dbg *d)
+{
+	d->n_watch = 0;
+	d->watch_steps = false;
+	for (size_t i = 0; i < d->n_points; i++) {
+		const struct dbg_point *p = &d->points[i];
+		int n;
+
+		if (!is_watch(p))
+			continue;
+		n = eng_watch_split(p->b.addr, p->b.len, d->watch + d->n_watch, ENG_WATCH_MAX - d->n_watch);
+		if (n < 0) {
+			d->watch_steps = true;
+			continue;
+		}
+		for (int k = 0; k < n; k++) {
+			d->watch[d->n_watch].writes_only = p->b.kind == DBG_WATCH_WRITE;
+			d->watch_point[d->n_watch++] = p->id;
+		}
+	}
+}
+
+int dbg_break_add(struct dbg *d, const struct dbg_break *b, unsigned *ret_id)
+{
+	struct dbg_point *v;
+
+	if (d->n_points == POINTS_MAX)
+		return ERR_LIMIT;
+	if (b->kind != DBG_BREAK && (!b->len || b->addr + b->len < b->addr))
+		return -EINVAL;
+	v = reallocarray(d->points, d->n_points + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	d->points = v;
+	v[d->n_points++] = (struct dbg_point){ .id = ++d->last_id, .b = *b };
+	*ret_id = d->last_id;
+	d->generation++;
+	assign_registers(d);
+	return 0;
+}
+
+int dbg_break_remove(struct dbg *d, unsigned id)
+{
+	for (size_t i = 0; i < d->n_points; i++)
+		if (d->points[i].id == id) {
+			free(d->points[i].old);
+			memmove(d->points + i, d->points + i + 1, (d->n_points - i - 1) * sizeof(*d->points));
+			d->n_points--;
+			d->generation++;
+			assign_registers(d);
+			return 0;
+		}
+	return ERR_NOT_FOUND;
+}
+
+void dbg_breaks_free(struct dbg *d)
+{
+	for (size_t i = 0; i < d->n_points; i++)
+		free(d->points[i].old);
+	free(d->points);
+}
+
+/* --- planting --- */
+
+static int set_patch(struct rep_task *t, uint64_t addr)
+{
+	int r = eng_patch_set(&t->t, addr);
+
+	if (r == -EBUSY) {
+		log_warn("no breakpoint at %#lx: others share the memory there", (unsigned long)addr);
+		r = 0;
+	}
+	return MIN(r, 0);
+}
+
+static int clear_all(struct rep_task *t)
+{
+	struct eng_mm *mm = t->t.mm;
+	int r = 0;
+
+	while (mm->patches.n && r >= 0)
+		r = eng_patch_clear(&t->t, mm->patches.p[mm->patches.n - 1].addr);
+	return r;
+}
+
+static int plant(struct dbg *d, struct rep_task *t, bool user)
+{
+	int r = clear_all(t);
+
+	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
+		if (!is_watch(&d->points[i]))
+			r = set_patch(t, d->points[i].b.addr);
+	for (size_t i = 0; i < ARRAY_SIZE(d->own) && r >= 0; i++)
+		if (d->own[i])
+			r = set_patch(t, d->own[i]);
+	return r;
+}
+
+/* Children of the process come with its breakpoints in their memory. */
+static int clear_others(struct dbg *d, const struct eng_mm *mm)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < d->s->cap_tasks && r >= 0; i++) {
+		struct rep_task *t = d->s->tasks[i];
+
+		if (t && t->t.mm != mm && t->t.mm->patches.n)
+			r = clear_all(t);
+	}
+	return r;
+}
+
+int dbg_breaks_sync(struct dbg *d)
+{
+	struct rep_task *t = dbg_any_task(d);
+	bool user = d->goal && d->goal->user; /* searches of ours are quicker without the client's */
+	int r = clear_others(d, t ? t->t.mm : NULL);
+
+	if (!t || r < 0)
+		return r;
+	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user)
+		return eng_patch_sync(&t->t);
+	r = plant(d, t, user);
+	d->patched_user = user;
+	d->patched = t->t.mm;
+	d->patched_generation = d->generation;
+	return r;
+}
+
+int dbg_breaks_own(struct dbg *d, uint64_t a, uint64_t b)
+{
+	if (a == d->own[0] && b == d->own[1])
+		return 0;
+	d->own[0] = a;
+	d->own[1] = b;
+	d->patched = NULL;
+	return dbg_breaks_sync(d);
+}
+
+int dbg_breaks_watch(struct dbg *d, struct rep_task *t)
+{
+	int r;
+
+	if (t->watch_generation == d->generation || (!t->watch_generation && !d->n_watch))
+		return 0;
+	r = eng_watch(&t->t, d->watch, d->n_watch);
+	t->watch_generation = d->generation;
+	if (r == ERR_GUEST_GONE)
+		return r;
+	if (r < 0)
+		log_warn("no watchpoint: %s", err_str(r)); /* an address of the kernel's */
+	return 0;
+}
+
+/* --- hits --- */
+
+static int asks(struct dbg *d, struct rep_task *t, const struct dbg_point *p)
+{
+	return p->b.cond ? p->b.cond(p->b.ctx, d, t->guest_tid) : 1;
+}
+
+/* Does it stop anybody at present? */
+static bool is_on(const struct dbg *d, const struct dbg_point *p)
+{
+	return !d->muted && (!d->only || d->only == p->id);
+}
+
+static void report(struct dbg *d, struct rep_task *t, const struct dbg_point *p, uint64_t addr)
+{
+	d->stop = (struct dbg_stop){ .kind = is_watch(p) ? DBG_STOP_WATCH : DBG_STOP_BREAK, .tid = t->guest_tid, .break_id = p->id, .addr = addr };
+}
+
+int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	if (!dbg_is_target(d, t))
+		return 0;
+	for (size_t i = 0; i < d->n_points; i++) {
+		const struct dbg_point *p = &d->points[i];
+
+		if (is_watch(p) || p->b.addr != addr || !is_on(d, p) || !asks(d, t, p))
+			continue;
+		report(d, t, p, addr);
+		return 1;
+	}
+	return 0;
+}
+
+static const struct dbg_point *point_of(const struct dbg *d, unsigned id)
+{
+	for (size_t i = 0; i < d->n_points; i++)
+		if (d->points[i].id == id)
+			return &d->points[i];
+	return NULL;
+}
+
+/* --- by single steps --- */
+
+/* What is longer than this is watched in its beginning. */
+#define STEP_WATCH_MAX (1u << 20)
+
+static size_t watched_len(const struct dbg_point *p)
+{
+	return MIN(p->b.len, (uint64_t)STEP_WATCH_MAX);
+}
+
+void dbg_breaks_note(struct dbg *d)
+{
+	for (size_t i = 0; i < d->n_points && d->watch_steps; i++) {
+		struct dbg_point *p = &d->points[i];
+
+		if (!is_watch(p))
+			continue;
+		if (!p->old)
+			p->old = calloc(1, watched_len(p));
+		if (p->old)
+			dbg_read(d, p->b.addr, p->old, watched_len(p));
+	}
+}
+
+/* Did the last instruction change something watched? Reading is not seen this way. */
+static bool changed(struct dbg *d, struct rep_task *t)
+{
+	bool stops = false;
+
+	for (size_t i = 0; i < d->n_points; i++) {
+		struct dbg_point *p = &d->points[i];
+		uint8_t *now = p->old ? calloc(1, watched_len(p)) : NULL;
+
+		if (!now)
+			continue;
+		dbg_read(d, p->b.addr, now, watched_len(p));
+		if (memcmp(now, p->old, watched_len(p))) {
+			free(p->old);
+			p->old = now;
+			if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {
+				report(d, t, p, p->b.addr);
+				stops = true;
+			}
+		} else {
+			free(now);
+		}
+	}
+	return stops;
+}
+
+int dbg_breaks_watched(struct dbg *d, struct rep_task *t)
+{
+	unsigned mask = 0;
+	int r;
+
+	if (d->watch_steps && changed(d, t))
+		return 1;
+	if (!d->n_watch || !t->watch_generation)
+		return 0;
+	r = eng_watch_hits(&t->t, &mask);
+	if (r < 0 || !dbg_is_target(d, t))
+		return MIN(r, 0);
+	for (unsigned i = 0; i < d->n_watch; i++) {
+		const struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
+
+		if (!p || !is_on(d, p) || !asks(d, t, p))
+			continue;
+		report(d, t, p, MAX(p->b.addr, d->watch[i].addr));
+		return 1;
+	}
+	return 0;
+}
+
+static bool touches(const struct dbg_point *p, const struct effect *e)
+{
+	bool write = e->kind == EFFECT_MEM || e->kind == EFFECT_ZERO || e->kind == EFFECT_MAP;
+	bool read = e->kind == EFFECT_INPUT;
+
+	if (!(write && p->b.kind != DBG_WATCH_READ) && !(read && p->b.kind != DBG_WATCH_WRITE))
+		return false;
+	return e->addr < p->b.addr + p->b.len && p->b.addr < e->addr + e->len;
+}
+
+int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev)
+{
+	for (size_t i = 0; i < d->n_points; i++) {
+		const struct dbg_point *p = &d->points[i];
+
+		if (!is_watch(p) || !is_on(d, p))
+			continue;
+		for (uint32_t k = 0; k < ev->n_effects; k++) {
+			const struct effect *e = &ev->effects[k];
+			struct rep_task *of = e->thread ? rep_task(d->s, e->thread) : t;
+
+			if (!of || !dbg_is_target(d, of) || !touches(p, e) || !asks(d, of, p))
+				continue;
+			report(d, t, p, MAX(p->b.addr, e->addr));
+			return 1;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,190 @@
+/* Inside of a debugging session: debug.c (opening, looking), breaks.c (what stops a thread), forward.c (running on), timeline.c
+ * (checkpoints, going to places), reverse.c (backwards). */
+#ifndef REPLAYER_DBG_PRIV_H
+#define REPLAYER_DBG_PRIV_H
+
+#include "replayer/debug.h"
+#include "replayer/rep_priv.h"
+
+/* A breakpoint or watchpoint of the client's. */
+struct dbg_point {
+	unsigned id;
+	struct dbg_break b;
+	uint8_t *old;   /* watched by steps: the bytes as they were; owned */
+};
+
+/* A snapshot and its place in history. seq orders those in the middle of one computation; 0: before its first instruction. */
+struct dbg_checkpoint {
+	uint64_t events, seq;
+	struct rep_snapshot *snap;
+};
+
+/* Where a run ends unless something else stops it. */
+struct dbg_goal {
+	uint64_t events;                     /* so many are replayed ... */
+	bool arrive;                         /* ... and the next one's place is reached */
+	struct dbg_state *state;             /* ... and the thread that runs then is in that state; NULL: any */
+	uint64_t addr, hits;                 /* ... and it stands there for so many times; 0: does not matter */
+	bool user;                           /* breakpoints, signals and calls stop as the client wants it */
+	bool keep;                           /* checkpoints are made on the way */
+};
+#define DBG_FOREVER UINT64_MAX
+
+/* The state of a thread in the middle of computation, to know it again. Equal states of one computation are one place: there is no
+ * difference that anybody could see. */
+struct dbg_state {
+	struct rep_point point;
+	struct rep_snapshot *snap; /* owned; its memory */
+	uint64_t hint;   /* an address that differed last time */
+};
+
+/* A place to come back to, or to stop before. */
+struct dbg_place {
+	struct dbg_goal goal;
+	struct dbg_state state;    /* goal.state points here when it is in the middle of computation */
+	struct rep_snapshot *snap; /* the place itself, when the goal is somewhere else or cannot tell it: owned, or NULL */
+	uint64_t ahead;            /* so many single steps is the goal behind the place */
+};
+
+/* Where it stands. */
+struct dbg_here {
+	bool arrived;     /* at the next event's place, for the client to see */
+	bool computing;   /* the thread that runs next has executed instructions since the last event */
+	uint64_t seq;     /* of the last checkpoint of this computation that it came from */
+};
+
+struct dbg {
+	struct rep_session *s;
+	struct rep_hooks hooks;
+	struct dbg_options opt;
+	struct store_reader *scan;   /* another reader: looks at events elsewhere */
+	const struct manifest_process *process;
+	struct dbg_here here;
+	uint64_t moves;
+	uint64_t begin;              /* events replayed at the beginning of the process */
+	bool lost;
+	const char *what;            /* that takes long now */
+
+	/* breaks.c */
+	struct dbg_point *points;
+	size_t n_points;
+	unsigned last_id;
+	struct eng_mm *patched;      /* breakpoints stand here; compared only */
+	uint64_t patched_generation, generation; /* of the points */
+	struct eng_watch watch[ENG_WATCH_MAX];
+	unsigned watch_point[ENG_WATCH_MAX]; /* id */
+	unsigned n_watch;
+	bool watch_steps;            /* more than the registers hold: watched by single steps */
+
+	/* of the run that is on */
+	const struct dbg_goal *goal;
+	const struct dbg_resume *how;
+	struct dbg_stop stop;
+	bool muted;                  /* nothing of the client's stops */
+	unsigned only;               /* but this point, 0 = all */
+	struct dbg_last *last;       /* a search for the last change of memory is on; NULL: none */
+	pid_t step_tid;              /* this thread makes single steps, 0 = none */
+	bool inner;                  /* the stop is for us, not for the client */
+	uint64_t hits;               /* of goal->addr */
+	uint64_t own[2];             /* breakpoints of ours, 0 = none */
+	bool patched_user;           /* those of the client are among the patches */
+	struct dbg_finder *finder;   /* NULL: none is open */
+	uint64_t uncounted;          /* a thread stands there, was interrupted, and is not counted yet; 0 = none */
+	uint64_t standing;           /* address at which the thread stood when counting began: that does not count. 0 = none */
+	uint64_t last_tick, last_checkpoint;
+	bool checkpoint_due, told;   /* told: this arrival has stopped the client already */
+
+	/* timeline.c */
+	struct dbg_checkpoint *checkpoints; /* in order */
+	size_t n_checkpoints;
+	uint64_t interval_ns;
+	struct rep_snapshot *near;   /* a few single steps before where it stands: near_steps, valid at near_moves */
+	uint64_t near_steps, near_moves, near_events;
+
+	struct rep_files *files;
+	bool diverted;               /* it stands in a copy; home is where it was */
+	struct dbg_place home;
+	struct dbg_thread *threads;
+	uint64_t stop_moves, end_moves; /* .moves when the last stop was reported, the last END */
+	pid_t stop_tid;
+};
+
+/* --- debug.c --- */
+bool dbg_is_target(const struct dbg *d, const struct rep_task *t);
+struct rep_task *dbg_task(struct dbg *d, pid_t tid); /* NULL: none */
+struct rep_task *dbg_any_task(struct dbg *d);        /* the first living one of the process, NULL */
+/* The task that runs next (or whose event is next), of any process; NULL: nothing comes. */
+struct rep_task *dbg_next_task(struct dbg *d);
+
+/* --- breaks.c --- */
+/* Makes patches and debug registers what the points say, where the process's memory is now. */
+int dbg_breaks_sync(struct dbg *d) MUST_CHECK;
+int dbg_breaks_watch(struct dbg *d, struct rep_task *t) MUST_CHECK;
+/* Breakpoints of ours in the process, 0 = none. */
+int dbg_breaks_own(struct dbg *d, uint64_t a, uint64_t b) MUST_CHECK;
+/* t stands at addr, where breakpoints are: does it stop? 1 (d->stop is set), 0 it goes over. */
+int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
+/* Watchpoints that the thread's last instruction has met. Likewise. */
+int dbg_breaks_watched(struct dbg *d, struct rep_task *t) MUST_CHECK;
+/* The same of an event's effects. */
+int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
+/* A run begins: notes what is watched by single steps. */
+void dbg_breaks_note(struct dbg *d);
+void dbg_breaks_free(struct dbg *d);
+
+/* --- forward.c --- */
+void dbg_hooks(struct dbg *d);
+/* Runs from where it stands to the goal: 0 it is there. 1: something stopped it before (d->stop: also the end, or an interrupt). */
+int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei) MUST_CHECK;
+/* One instruction of the thread that runs, within this computation. 1 done. 0: none is left, the next event's place is reached
+ * (here.arrived). */
+int dbg_step_inside(struct dbg *d, struct errinfo *ei) MUST_CHECK;
+void dbg_clock(bool on);
+
+/* --- timeline.c --- */
+int dbg_checkpoint(struct dbg *d, struct errinfo *ei) MUST_CHECK;
+void dbg_checkpoints_free(struct dbg *d);
+int dbg_restore(struct dbg *d, const struct rep_snapshot *snap, struct errinfo *ei) MUST_CHECK;
+/* Restores checkpoint i. */
+int dbg_restore_checkpoint(struct dbg *d, size_t i, struct errinfo *ei) MUST_CHECK;
+/* The last checkpoint at or before this number of events, not in the middle of computation behind it. */
+size_t dbg_checkpoint_before(const struct dbg *d, uint64_t events);
+/* To that many events, the shortest way. As dbg_forward(). */
+int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei) MUST_CHECK;
+int dbg_state_take(struct dbg *d, struct dbg_state *ret, struct errinfo *ei) MUST_CHECK;
+void dbg_state_done(struct dbg *d, struct dbg_state *st);
+/* Is the thread that runs in that state? 1, 0. */
+int dbg_state_equal(struct rep_task *t, struct dbg_state *st) MUST_CHECK;
+/* The same; if not, *ret is a condition that would have told it, as of rep_point_compare(). */
+int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_cond *known, unsigned n, struct code_cond *ret) MUST_CHECK;
+
+/* --- finder.c --- */
+/* Can a jump stand there? */
+bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr);
+/* The computation of d->goal begins, or goes on: puts jumps where they can be. */
+int dbg_finder_open(struct dbg *d) MUST_CHECK;
+/* An address at which an int3 is needed nevertheless, 0 = none: for the state, or for what is counted. */
+uint64_t dbg_finder_needs(const struct dbg *d, bool state);
+/* A stop of t: 0 not ours, 1 goes on, ERR_STOPPED at the goal. */
+int dbg_finder_stop(struct dbg *d, struct rep_task *t, const struct eng_stop *st) MUST_CHECK;
+/* The guest is as it was; d->hits tells what was counted. */
+int dbg_finder_close(struct dbg *d) MUST_CHECK;
+
+/* The present place. shift: of an instruction close behind it, if that is found more quickly: the session stands there then. */
+int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct errinfo *ei) MUST_CHECK;
+/* Back to it. */
+int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei) MUST_CHECK;
+void dbg_place_done(struct dbg *d, struct dbg_place *p);
+
+/* --- divert.c --- */
+/* As dbg_resume(), in the copy. */
+int dbg_divert_resume(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;
+
+/* --- reverse.c --- */
+int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;
+/* The session has been put somewhere else. */
+void dbg_last_reset(struct dbg *d);
+/* Does an instruction end in this event: of its thread, in the computation before it? */
+bool dbg_executes(const struct event *ev);
+
+#endif

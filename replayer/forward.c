@@ -1,0 +1,427 @@
+/* Running on: event by event, and what stops a debugging session in between. */
+#define LOG_AREA "replayer.forward"
+#include "replayer/dbg_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "engine/patch.h"
+
+/* How often the client is asked, and a long computation looked at. */
+#define TICK_NS 50000000ull
+
+void dbg_clock(bool on)
+{
+	const suseconds_t us = on ? (suseconds_t)(TICK_NS / 1000) : 0;
+	const struct itimerval it = { .it_interval.tv_usec = us, .it_value.tv_usec = us };
+
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+/* --- what threads meet --- */
+
+/* Is the thread in the computation that the goal lies in? */
+static bool near_goal(const struct dbg *d)
+{
+	return d->goal && d->goal->events == d->s->event;
+}
+
+/* It stands at goal->addr, or at the state's address. 1: it is there; 0 not. */
+static int is_goal(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	const struct dbg_goal *g = d->goal;
+
+	if (!near_goal(d))
+		return 0;
+	if (g->state && addr == g->state->point.regs.rip) {
+		int r = dbg_state_equal(t, g->state);
+
+		if (r)
+			return r;
+	}
+	if (!g->addr || addr != g->addr)
+		return 0;
+	if (addr == d->standing) {
+		d->standing = 0;
+		return 0;
+	}
+	return ++d->hits == g->hits;
+}
+
+static int hit(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	int r = is_goal(d, t, addr);
+
+	d->inner = r != 0;
+	if (!r && d->goal && d->goal->user)
+		r = dbg_breaks_hit(d, t, addr);
+	if (r)
+		return r < 0 ? r : ERR_STOPPED;
+	t->over = addr;
+	return 0;
+}
+
+static int before(void *ctx, struct rep_task *t)
+{
+	struct dbg *d = ctx;
+	int r;
+
+	if (!dbg_is_target(d, t))
+		return REP_RUNS;
+	r = dbg_breaks_watch(d, t);
+	if (r < 0)
+		return r;
+	return d->watch_steps || (d->step_tid && t->guest_tid == d->step_tid) ? REP_STEPS : REP_RUNS;
+}
+
+static int passed(void *ctx, struct rep_task *t)
+{
+	struct user_regs_struct *regs;
+	int r = eng_regs(&t->t, &regs);
+
+	return r < 0 ? r : hit(ctx, t, regs->rip);
+}
+
+static bool at_int3(struct rep_task *t, const struct eng_stop *st, uint64_t *ret_addr)
+{
+	const struct eng_patch *p;
+	struct user_regs_struct *regs;
+	siginfo_t si;
+
+	if (eng_siginfo(&t->t, &si) < 0 || si.si_code == TRAP_TRACE || si.si_code == TRAP_HWBKPT || eng_regs(&t->t, &regs) < 0)
+		return false;
+	p = eng_patch_find(t->t.mm, regs->rip - 1);
+	*ret_addr = regs->rip - 1;
+	return p && p->planted && st->signo == SIGTRAP;
+}
+
+static int stopped(void *ctx, struct rep_task *t, const struct eng_stop *st, bool is_step)
+{
+	struct user_regs_struct *regs;
+	struct dbg *d = ctx;
+	siginfo_t si;
+	uint64_t addr;
+	int r;
+
+	if (st->kind != ENG_STOP_SIGNAL)
+		return 0;
+	if (st->signo != SIGTRAP) /* somebody enters a jump of ours in the middle */
+		return st->signo == SIGILL ? dbg_finder_stop(d, t, st) : 0;
+	d->here.computing = true;
+	r = dbg_finder_stop(d, t, st);
+	if (r) {
+		d->inner = true;
+		return r;
+	}
+	r = d->goal && d->goal->user ? dbg_breaks_watched(d, t) : 0;
+	if (r) {
+		d->inner = false;
+		return r < 0 ? r : ERR_STOPPED;
+	}
+	if (at_int3(t, st, &addr)) {
+		r = eng_regs(&t->t, &regs);
+		if (r < 0)
+			return r;
+		regs->rip = addr;
+		eng_regs_changed(&t->t);
+		r = hit(d, t, addr);
+		return r < 0 ? r : 1;
+	}
+	if (is_step && d->step_tid == t->guest_tid) {
+		d->inner = false;
+		d->stop = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = t->guest_tid };
+		return ERR_STOPPED;
+	}
+	return is_step || (t->watch_generation && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_HWBKPT) ? 1 : 0;
+}
+
+/* --- time --- */
+
+static bool interrupt_wanted(struct dbg *d)
+{
+	const struct dbg_progress p = { .what = d->what, .event = d->s->event, .total = d->s->total };
+
+	if (!d->opt.tick || !d->opt.tick(d->opt.ctx, &p))
+		return false;
+	d->stop = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = d->stop_tid };
+	d->inner = false;
+	return true;
+}
+
+static bool tick(void *ctx, struct rep_task *t)
+{
+	uint64_t now = os_mono_ns();
+	struct dbg *d = ctx;
+
+	d->stop_tid = t->guest_tid;
+	if (now - d->last_tick < TICK_NS / 2)
+		return false;
+	d->last_tick = now;
+	if (interrupt_wanted(d)) {
+		d->here.computing = true;
+		return true;
+	}
+	/* between events it is cheaper: only a long computation is stopped for a checkpoint */
+	if (d->goal && d->goal->keep && now - d->last_checkpoint > 2 * d->interval_ns) {
+		d->here.computing = true;
+		d->inner = d->checkpoint_due = true;
+		return true;
+	}
+	return false;
+}
+
+void dbg_hooks(struct dbg *d)
+{
+	d->hooks = (struct rep_hooks){ .before = before, .passed = passed, .stopped = stopped, .tick = tick, .ctx = d };
+	d->s->hooks = &d->hooks;
+}
+
+/* --- events --- */
+
+static bool stops_at_call(const struct dbg *d, uint32_t sysno)
+{
+	return d->how && d->how->catch_calls && sysno < 512 && d->how->catch_calls[sysno / 64] >> sysno % 64 & 1;
+}
+
+/* The place of ev is reached. Does that stop the client? */
+static bool arrival_stops(struct dbg *d, struct rep_task *t, const struct event *ev)
+{
+	if (!d->goal->user || d->muted || d->only || !t || !dbg_is_target(d, t) || d->told)
+		return false;
+	if (ev->kind == EVENT_SIGNAL && d->how && ev->signo - 1 < 64 && d->how->stop_signals >> (ev->signo - 1) & 1)
+		d->stop = (struct dbg_stop){ .kind = DBG_STOP_SIGNAL, .tid = t->guest_tid, .signo = (int)ev->signo };
+	else if ((ev->kind == EVENT_SYSCALL || ev->kind == EVENT_SYSCALL_ENTER || (ev->kind == EVENT_BIRTH && !t->in_call)) &&
+		 stops_at_call(d, ev->sysno))
+		d->stop = (struct dbg_stop){ .kind = DBG_STOP_CALL_ENTRY, .tid = t->guest_tid, .sysno = ev->sysno };
+	else
+		return false;
+	return true;
+}
+
+/* The history of the process ends with the end of its last thread, which it still has. */
+static bool is_end(const struct dbg *d, const struct rep_task *t, const struct event *ev)
+{
+	return ev->kind == EVENT_EXIT && t && dbg_is_target(d, t) && t->proc->live == 1;
+}
+
+static bool returns_from_call(const struct event *ev)
+{
+	return ev->kind == EVENT_SYSCALL || ev->kind == EVENT_SYSCALL_EXIT;
+}
+
+bool dbg_executes(const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_SYSCALL:
+	case EVENT_SYSCALL_ENTER:
+	case EVENT_TSC:
+	case EVENT_CPUID:
+	case EVENT_EXEC:
+		return true;
+	case EVENT_BIRTH:
+		return true;
+	case EVENT_SIGNAL:
+		return !(ev->flags & EVENT_F_ASYNC) || ev->flags & EVENT_F_AT_CALL;
+	default:
+		return false;
+	}
+}
+
+/* Is a step of its thread over with this event? */
+static bool ends_step(const struct event *ev, const struct rep_task *t)
+{
+	bool handled = ev->kind == EVENT_SIGNAL && ev->flags & EVENT_F_HANDLER;
+
+	return !t->in_call && (returns_from_call(ev) || ev->kind == EVENT_TSC || ev->kind == EVENT_CPUID || ev->kind == EVENT_EXEC ||
+				ev->kind == EVENT_RESTART || handled);
+}
+
+/* What the client may want to know of an event that has just happened: 1: it stops. */
+static int happened(struct dbg *d, struct rep_task *t, const struct event *ev)
+{
+	int r;
+
+	if (!t || !dbg_is_target(d, t) || !d->goal->user)
+		return 0;
+	r = dbg_breaks_effects(d, t, ev);
+	if (r)
+		return r;
+	if (!d->muted && !d->only && returns_from_call(ev) && stops_at_call(d, ev->sysno)) {
+		d->stop = (struct dbg_stop){ .kind = DBG_STOP_CALL_RETURN, .tid = t->guest_tid, .sysno = ev->sysno };
+		return 1;
+	}
+	if (d->step_tid && t->guest_tid == d->step_tid && ends_step(ev, t)) {
+		d->stop = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = t->guest_tid };
+		return 1;
+	}
+	return 0;
+}
+
+static int at_end(struct dbg *d)
+{
+	d->stop = (struct dbg_stop){ .kind = DBG_STOP_END };
+	return 1;
+}
+
+/* Runs to the next event's place: 1 something stopped it, 0 there (or nothing is left: *ret NULL). */
+static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
+{
+	int r = rep_session_pending(d->s, ret, ei);
+
+	if (r <= 0) {
+		*ret = NULL;
+		return r;
+	}
+	r = rep_session_arrive(d->s, ei);
+	if (r == ERR_STOPPED && d->inner && d->checkpoint_due) {
+		d->checkpoint_due = false;
+		r = dbg_finder_close(d); /* no jump of ours in a checkpoint */
+		if (r >= 0)
+			r = dbg_checkpoint(d, ei);
+		return r < 0 ? r : 2;
+	}
+	if (r == ERR_STOPPED)
+		return 1;
+	return MIN(r, 0);
+}
+
+/* Breakpoints stand where the memory is now. */
+static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *ev)
+{
+	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT)
+		return dbg_breaks_sync(d);
+	return t && dbg_is_target(d, t) ? eng_patch_sync(&t->t) : 0;
+}
+
+/* Lets the event happen: 1 something stops there. */
+static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, struct errinfo *ei)
+{
+	uint32_t number = ev->thread;
+	int stops, r;
+
+	(void)t;
+	/* what it says has to be asked before the reader goes on, what it does afterwards: effects are data, they stay */
+	r = rep_session_step(d->s, ei);
+	if (r < 0)
+		return r;
+	d->here = (struct dbg_here){ 0 };
+	d->told = false;
+	r = follow_memory(d, rep_task(d->s, number), ev);
+	if (r < 0)
+		return r;
+	stops = happened(d, rep_task(d->s, number), ev);
+	if (stops)
+		return stops;
+	if (d->goal->keep && os_mono_ns() - d->last_checkpoint > d->interval_ns)
+		return dbg_checkpoint(d, ei);
+	if (os_mono_ns() - d->last_tick > TICK_NS) {
+		d->last_tick = os_mono_ns();
+		return interrupt_wanted(d);
+	}
+	return 0;
+}
+
+/* The computation that the goal lies in begins or goes on. */
+static int look_out(struct dbg *d)
+{
+	const struct dbg_goal *g = d->goal;
+	struct rep_task *t = dbg_next_task(d);
+	struct user_regs_struct *regs;
+	int r = 0;
+
+	if (!near_goal(d) || (!g->state && !g->addr) || d->finder)
+		return 0;
+	if (t && g->addr && !d->hits && eng_regs(&t->t, &regs) >= 0 && regs->rip == g->addr)
+		d->standing = g->addr;
+	if (t && g->state) {
+		r = eng_regs(&t->t, &regs);
+		if (r >= 0 && regs->rip == g->state->point.regs.rip)
+			r = dbg_state_equal(t, g->state);
+	}
+	if (r)
+		return r < 0 ? r : 2;
+	r = dbg_finder_open(d);
+	return r < 0 ? r : dbg_breaks_own(d, dbg_finder_needs(d, true), dbg_finder_needs(d, false));
+}
+
+static int one_event(struct dbg *d, struct errinfo *ei)
+{
+	const struct dbg_goal *g = d->goal;
+	const struct event *ev;
+	struct rep_task *t;
+	int r;
+
+	if (d->s->event == g->events && !g->arrive && !g->state && !g->addr)
+		return 2;
+	r = arrive(d, &ev, ei);
+	if (r == 2)
+		return 0;
+	if (r)
+		return r < 0 || !d->inner ? r : 2;
+	t = ev ? rep_task(d->s, ev->thread) : NULL;
+	if (!ev)
+		return at_end(d);
+	d->here.arrived = true;
+	if (d->s->event == g->events)
+		return g->arrive ? 2 : ERR_NOT_FOUND;
+	if (is_end(d, t, ev))
+		return at_end(d);
+	if (arrival_stops(d, t, ev)) {
+		d->told = true;
+		return 1;
+	}
+	return happen(d, t, ev, ei);
+}
+
+int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
+{
+	int r, closed;
+
+	d->goal = g;
+	d->hits = d->standing = d->uncounted = 0;
+	d->inner = false;
+	d->moves++;
+	d->own[0] = d->own[1] = 0;
+	d->patched = NULL;
+	r = dbg_breaks_sync(d);
+	if (g->user)
+		dbg_breaks_note(d);
+	while (r == 0) {
+		r = look_out(d);
+		if (r == 0)
+			r = one_event(d, ei);
+	}
+	closed = dbg_finder_close(d);
+	d->goal = NULL;
+	if (dbg_breaks_own(d, 0, 0) < 0)
+		log_debug("breakpoint stays");
+	if (r >= 0 && closed < 0)
+		r = closed;
+	return r == 2 ? 0 : r;
+}
+
+int dbg_step_inside(struct dbg *d, struct errinfo *ei)
+{
+	const struct dbg_goal g = { .events = d->s->event, .arrive = true };
+	struct rep_task *t = dbg_next_task(d);
+	const struct event *ev;
+	pid_t before_tid = d->step_tid;
+	int r;
+
+	if (!t)
+		return 0;
+	d->goal = &g;
+	d->step_tid = t->guest_tid;
+	d->moves++;
+	r = arrive(d, &ev, ei);
+	d->step_tid = before_tid;
+	d->goal = NULL;
+	if (r < 0)
+		return r;
+	d->here.arrived = r == 0 && ev;
+	return r > 0;
+}

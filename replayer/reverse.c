@@ -1,0 +1,556 @@
+/* Backwards. A stop before the present place is found by running forwards again from a checkpoint before it and taking the last one; the
+ * last instruction before a place by getting ever closer to it from behind, until single steps reach it. */
+#define LOG_AREA "replayer.reverse"
+#include "replayer/dbg_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+
+/* --- stops --- */
+
+/* A stretch of history from checkpoint `from` to `to`, and the stops of the client's in it. */
+struct stretch {
+	size_t from;
+	struct dbg_goal to;
+	bool to_here;  /* `to` is where the client stands: it knows of a stop right there */
+	uint64_t stops;
+	struct dbg_stop last;
+};
+
+/* The thread goes over what it has stopped for. */
+static int go_over(struct dbg *d)
+{
+	struct rep_task *t = dbg_next_task(d);
+	struct user_regs_struct *regs;
+	int r = t ? eng_regs(&t->t, &regs) : 0;
+
+	if (t && r >= 0 && d->stop.kind == DBG_STOP_BREAK)
+		t->over = regs->rip;
+	return MIN(r, 0);
+}
+
+static bool is_known(const struct dbg *d, const struct stretch *s)
+{
+	return s->to_here && d->stop.kind != DBG_STOP_WATCH && d->s->event == s->to.events && !s->to.arrive && !s->to.state;
+}
+
+/* Runs through the stretch; stops at the n-th stop (0: at none). 0: through, or there; 1: interrupted. */
+static int run_stretch(struct dbg *d, struct stretch *s, uint64_t n, struct errinfo *ei)
+{
+	uint64_t stops = 0;
+	int r = dbg_restore_checkpoint(d, s->from, ei);
+
+	while (r >= 0) {
+		r = dbg_forward(d, &s->to, ei);
+		if (r <= 0 || d->stop.kind == DBG_STOP_INTERRUPTED)
+			break;
+		if (d->stop.kind == DBG_STOP_END || is_known(d, s)) {
+			r = 0;
+			break;
+		}
+		s->last = d->stop;
+		if (++stops == n)
+			return 0;
+		r = go_over(d);
+	}
+	s->stops = stops;
+	return r;
+}
+
+/* Behind an access to what is watched: to right before it. */
+static int before_access(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
+{
+	const struct dbg_goal g = { .events = d->s->event - 1, .arrive = true };
+	struct dbg_stop stop = d->stop;
+	struct dbg_resume how = { .how = DBG_STEP, .backwards = true, .tid = stop.tid };
+	int r;
+
+	if (d->here.computing) {
+		d->muted = true;
+		r = dbg_backwards(d, &how, ret, ei);
+		d->muted = false;
+	} else { /* the kernel did it */
+		r = dbg_go(d, g.events, ei);
+		if (r == 0)
+			r = dbg_forward(d, &g, ei);
+	}
+	if (r == 0)
+		*ret = stop;
+	return r;
+}
+
+static int to_begin(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
+{
+	*ret = (struct dbg_stop){ .kind = DBG_STOP_BEGIN };
+	return dbg_restore_checkpoint(d, 0, ei);
+}
+
+static bool at_or_behind(const struct dbg_checkpoint *c, const struct dbg *d, const struct dbg_place *here)
+{
+	if (c->events != here->goal.events)
+		return c->events > here->goal.events;
+	return here->goal.state ? c->seq > d->here.seq : !here->goal.arrive || c->seq > d->here.seq;
+}
+
+/* --- the last instruction --- */
+
+/* Bounds of single steps from a place on: first so many, then ever more. */
+#define STEPS_FIRST 32u
+#define STEPS_MOST 512u
+/* Snapshots on the way to the place so often. */
+#define APPROACH_NS 8000000ull
+
+/* Getting close to a goal within one computation. */
+struct approach {
+	struct dbg *d;
+	const struct dbg_goal *goal;
+	struct rep_snapshot *snap; /* before the goal; owned */
+};
+
+static int mark(struct approach *a, struct errinfo *ei)
+{
+	struct rep_snapshot *snap;
+	int r = rep_snapshot_take(a->d->s, &snap, ei);
+
+	if (r < 0)
+		return r;
+	rep_snapshot_free(a->d->s, a->snap);
+	a->snap = snap;
+	return 0;
+}
+
+static int rewind_to(struct approach *a, struct errinfo *ei)
+{
+	int r = dbg_restore(a->d, a->snap, ei);
+
+	a->d->here.computing = true;
+	return r;
+}
+
+/* Runs to the goal. How often does the thread stand at addr on the way? */
+static int count(struct approach *a, uint64_t addr, uint64_t *ret_hits, struct errinfo *ei)
+{
+	struct dbg_goal g = *a->goal;
+	int r;
+
+	g.addr = addr;
+	g.hits = UINT64_MAX;
+	r = dbg_forward(a->d, &g, ei);
+	*ret_hits = a->d->hits;
+	return r;
+}
+
+/* Is the goal reached? */
+static int is_there(struct approach *a)
+{
+	struct rep_task *t = dbg_next_task(a->d);
+
+	if (a->goal->arrive)
+		return a->d->here.arrived;
+	return t ? dbg_state_equal(t, a->goal->state) : 0;
+}
+
+/* At most n single steps: 1 *ret_n of them lead to the goal, 0 more are needed. */
+static int steps_to_goal(struct approach *a, uint64_t n, uint64_t *ret_n, struct errinfo *ei)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int r = dbg_step_inside(a->d, ei);
+
+		if (r < 0)
+			return r;
+		*ret_n = i + 1;
+		r = is_there(a);
+		if (r)
+			return r;
+		if (a->d->here.arrived)
+			return errinfo_set(ei, ERR_NOT_FOUND, "the thread did not come to the same place again");
+	}
+	return 0;
+}
+
+static int rip(struct dbg *d, uint64_t *ret)
+{
+	struct rep_task *t = dbg_next_task(d);
+	struct user_regs_struct *regs;
+	int r = t ? eng_regs(&t->t, &regs) : ERR_NOT_FOUND;
+
+	*ret = r < 0 ? 0 : regs->rip;
+	return r;
+}
+
+/* To the last time that the thread stands at addr, at least `back` steps before the goal: 1, 0 it never does. */
+static int leap(struct approach *a, uint64_t addr, uint64_t back, struct errinfo *ei)
+{
+	struct dbg_goal g = { .events = a->goal->events, .addr = addr };
+	int r = count(a, addr, &g.hits, ei);
+
+	if (r == 0)
+		r = rewind_to(a, ei);
+	/* from one time to the next it is a step at least */
+	if (r || g.hits < back)
+		return r;
+	g.hits -= back - 1;
+	r = dbg_forward(a->d, &g, ei);
+	if (r == 0)
+		r = mark(a, ei);
+	return r ? r : 1;
+}
+
+/* n steps behind the snapshot, and not at the goal: the snapshot moves here, 0. Unless the goal is so close that there would not be `back` steps
+ * between: 1, *ret_n is how many lead there from the snapshot. */
+static int move_mark(struct approach *a, uint64_t n, uint64_t back, uint64_t *ret_n, struct errinfo *ei)
+{
+	struct rep_snapshot *before = a->snap;
+	int r;
+
+	a->snap = NULL;
+	r = mark(a, ei);
+	if (r >= 0 && back > 1) {
+		r = steps_to_goal(a, back - 1, ret_n, ei);
+		*ret_n += n;
+		if (r == 0)
+			r = rewind_to(a, ei);
+	}
+	if (r == 0) {
+		rep_snapshot_free(a->d->s, before);
+		return 0;
+	}
+	rep_snapshot_free(a->d->s, a->snap);
+	a->snap = before;
+	return r;
+}
+
+/* From the snapshot, which is before the goal: nearer, until single steps reach it. *ret_n: how many, at least `back` if there are. */
+static int come_close(struct approach *a, uint64_t back, uint64_t *ret_n, struct errinfo *ei)
+{
+	uint64_t n = STEPS_FIRST, addr;
+	int r;
+
+	for (;;) {
+		r = rewind_to(a, ei);
+		if (r >= 0)
+			r = steps_to_goal(a, n, ret_n, ei);
+		if (r == 0)
+			r = move_mark(a, n, back, ret_n, ei);
+		if (r)
+			return r;
+		/* where it is now it may be many times more: over to the last of them */
+		r = rip(a->d, &addr);
+		if (r >= 0)
+			r = leap(a, addr, back, ei);
+		if (a->d->stop.kind == DBG_STOP_INTERRUPTED && !a->d->inner)
+			return ERR_INTERRUPTED;
+		if (r < 0)
+			return r;
+		if (r == 0)
+			n = MIN(n * 2, (uint64_t)STEPS_MOST);
+	}
+}
+
+/* Remembers how the place was reached, since the next step backwards is likely to follow. */
+static void keep_near(struct dbg *d, struct rep_snapshot *snap, uint64_t steps)
+{
+	if (d->near != snap)
+		rep_snapshot_free(d->s, d->near);
+	d->near = snap;
+	d->near_steps = steps;
+	d->near_moves = d->moves;
+	d->near_events = d->s->event;
+}
+
+/* So many single steps behind the snapshot. */
+static int stand_at(struct dbg *d, struct rep_snapshot *snap, uint64_t steps, struct errinfo *ei)
+{
+	int r = dbg_restore(d, snap, ei);
+
+	d->here.computing = true;
+	for (uint64_t i = 0; i < steps && r >= 0; i++)
+		r = dbg_step_inside(d, ei);
+	if (r < 0)
+		return r;
+	keep_near(d, snap, steps);
+	return 0;
+}
+
+/* To the last instruction before the goal, which lies behind the beginning of its computation. 1: it stands there. 0: there is no instruction. */
+static int last_instruction(struct dbg *d, const struct dbg_goal *goal, uint64_t back, struct errinfo *ei)
+{
+	struct approach a = { .d = d, .goal = goal };
+	uint64_t n = 0;
+	int r = dbg_go(d, goal->events, ei);
+
+	if (r)
+		return r < 0 ? r : ERR_INTERRUPTED;
+	r = is_there(&a);
+	if (r)
+		return MIN(r, 0);
+	r = mark(&a, ei);
+	if (r >= 0)
+		r = come_close(&a, back, &n, ei);
+	if (r > 0 && n >= back) {
+		r = stand_at(d, a.snap, n - back, ei);
+		return r < 0 ? r : 1;
+	}
+	rep_snapshot_free(d->s, a.snap);
+	return MIN(r, 0);
+}
+
+/* A handler was entered between two instructions: a step by itself. */
+static bool enters_handler(const struct event *ev)
+{
+	return ev->kind == EVENT_SIGNAL && ev->flags & EVENT_F_HANDLER && !dbg_executes(ev);
+}
+
+/* The last event at or before `number` in which thread num makes a step; 0: none. */
+static int last_executed(struct dbg *d, uint32_t num, uint64_t number, struct event *ret, struct errinfo *ei)
+{
+	const struct event *ev;
+	int r = 1;
+
+	for (uint64_t n = number; n > d->begin && r > 0; n--) {
+		r = store_reader_seek(d->scan, n, ei);
+		if (r >= 0)
+			r = store_reader_next(d->scan, &ev, ei);
+		if (r > 0 && ev->thread == num && (dbg_executes(ev) || ev->kind == EVENT_ASYNC_POINT || enters_handler(ev))) {
+			*ret = *ev;
+			return 1;
+		}
+	}
+	return MIN(r, 0);
+}
+
+/* The last of the steps that lead to an event's place is an attempt only: the instruction faults. */
+static bool faults(const struct event *ev)
+{
+	return ev->kind == EVENT_TSC || ev->kind == EVENT_CPUID || (ev->kind == EVENT_SIGNAL && !(ev->flags & EVENT_F_AT_CALL));
+}
+
+/* How many steps before the place of ev was the state that comes before the one behind it? At an asynchronous point the last step finds that
+ * it is there already. */
+static uint64_t back_from_behind(const struct event *ev)
+{
+	return ev->kind == EVENT_ASYNC_POINT ? 2 : 1;
+}
+
+/* In computations of thread num that end with events up to `number`. */
+static int into_earlier(struct dbg *d, uint32_t num, uint64_t number, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct event ev;
+	int r;
+
+	for (;;) {
+		struct dbg_goal g = { .arrive = true };
+
+		r = last_executed(d, num, number, &ev, ei);
+		if (r <= 0)
+			return r < 0 ? r : to_begin(d, ret, ei);
+		g.events = ev.number - 1;
+		if (enters_handler(&ev))
+			return dbg_go(d, g.events, ei);
+		r = last_instruction(d, &g, back_from_behind(&ev), ei);
+		if (r)
+			return MIN(r, 0);
+		number = ev.number - 1;
+	}
+}
+
+static int step_backwards(struct dbg *d, struct dbg_place *here, pid_t tid, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct rep_task *t = dbg_task(d, tid), *runs = dbg_next_task(d);
+	uint32_t num = t ? t->num : 0;
+	int r;
+
+	if (!t)
+		return errinfo_set(ei, ERR_NOT_FOUND, "no thread %d lives here", (int)tid);
+	*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = tid };
+	if (d->near && d->near_moves == d->moves && d->near_steps > 0 && runs == t)
+		return stand_at(d, d->near, d->near_steps - 1, ei);
+	if (runs == t && (here->goal.state || here->goal.arrive)) {
+		struct event ev = { 0 };
+
+		r = here->goal.arrive && !here->ahead ? last_executed(d, num, here->goal.events + 1, &ev, ei) : 1;
+		r = r < 0 ? r : last_instruction(d, &here->goal, here->ahead + (here->goal.arrive && !here->ahead && faults(&ev) ? 2 : 1), ei);
+		if (r)
+			return MIN(r, 0);
+	}
+	return into_earlier(d, num, here->goal.events, ret, ei);
+}
+
+/* --- the last stop --- */
+
+/* Was that stop at the place where the client stands, or behind it? The goal lies some single steps behind that place. */
+static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
+{
+	struct approach a = { .d = d, .goal = &here->goal };
+	struct dbg_stop stop = d->stop;
+	uint64_t n = 0;
+	int back, r;
+
+	if (!here->ahead || d->s->event != here->goal.events)
+		return 0;
+	r = mark(&a, ei);
+	if (r < 0)
+		return r;
+	r = steps_to_goal(&a, here->ahead, &n, ei);
+	back = rewind_to(&a, ei);
+	rep_snapshot_free(d->s, a.snap);
+	d->stop = stop;
+	if (r < 0 || back < 0)
+		return MIN(r, back);
+	/* an access was before the place behind it */
+	return r && (n < here->ahead || stop.kind != DBG_STOP_WATCH);
+}
+
+/* The last stop between checkpoint i and `to`, if there is one: 1 it stands there. here: `to` is where the client stands, else NULL. */
+static int last_stop(struct dbg *d, size_t i, const struct dbg_goal *to, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct stretch s = { .from = i, .to = *to, .to_here = here != NULL };
+	int r;
+
+	s.to.user = s.to.keep = true;
+	r = run_stretch(d, &s, 0, ei);
+	s.to.keep = false;
+	for (uint64_t n = s.stops; r == 0 && n > 0; n--) {
+		r = run_stretch(d, &s, n, ei);
+		if (r)
+			break;
+		r = here ? is_behind(d, here, ei) : 0;
+		if (r < 0)
+			break;
+		if (r == 0) {
+			*ret = s.last;
+			if (ret->kind == DBG_STOP_WATCH)
+				r = before_access(d, ret, ei);
+			return r < 0 ? r : 1;
+		}
+		r = 0;
+	}
+	return r > 0 ? ERR_INTERRUPTED : r;
+}
+
+/* Checkpoints in the middle of computation cannot be met again but by their state: stretches end at the others. */
+static bool ends_stretch(const struct dbg_checkpoint *c)
+{
+	return c->seq == 0;
+}
+
+static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct dbg_goal to = here->goal;
+	size_t i = d->n_checkpoints;
+	bool to_here = true;
+	int r;
+
+	while (i > 0 && at_or_behind(&d->checkpoints[i - 1], d, here))
+		i--;
+	while (i-- > 0) {
+		uint64_t events = d->checkpoints[i].events, seq = d->checkpoints[i].seq;
+
+		if (!ends_stretch(&d->checkpoints[i]))
+			continue;
+		r = last_stop(d, i, &to, to_here ? here : NULL, ret, ei);
+		to_here = false;
+		if (r)
+			return MIN(r, 0);
+		/* others may have been made on the way */
+		while (i > 0 && (d->checkpoints[i].events > events || d->checkpoints[i].seq > seq))
+			i--;
+		to = (struct dbg_goal){ .events = events };
+	}
+	return to_begin(d, ret, ei);
+}
+
+int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct dbg_place here;
+	int r;
+
+	if (how->how == DBG_STEP && d->near && d->near_moves == d->moves && d->near_steps > 0 && dbg_next_task(d) == dbg_task(d, how->tid)) {
+		*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = how->tid };
+		return stand_at(d, d->near, d->near_steps - 1, ei);
+	}
+	/* a place between events is come back to by a checkpoint */
+	r = !d->here.arrived && !d->here.computing ? dbg_checkpoint(d, ei) : 0;
+	if (r >= 0)
+		r = dbg_place_take(d, true, &here, ei);
+	if (r < 0)
+		return r;
+	d->stop = (struct dbg_stop){ 0 };
+	d->what = how->how == DBG_CONTINUE ? "searching backwards" : "stepping backwards";
+	if (how->how == DBG_CONTINUE)
+		r = continue_backwards(d, &here, ret, ei);
+	else
+		r = step_backwards(d, &here, how->tid, ret, ei);
+	if (r < 0 && !d->lost) {
+		struct errinfo second = { 0 };
+
+		if (dbg_place_return(d, &here, &second) < 0)
+			log_debug("not back: %s", second.text);
+		if (r == ERR_INTERRUPTED) {
+			*ret = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = how->tid };
+			r = 0;
+		}
+	}
+	dbg_place_done(d, &here);
+	return r;
+}
+
+/* --- the last write --- */
+
+/* What is looked for: a write that changes something. */
+struct dbg_last {
+	uint64_t addr;
+	size_t len;
+	uint8_t *old, *now; /* owned; what the memory held at the last look, and room for the next */
+};
+
+void dbg_last_reset(struct dbg *d)
+{
+	struct dbg_last *l = d->last;
+
+	if (l)
+		memset(l->old + dbg_read(d, l->addr, l->old, l->len), 0, 1);
+}
+
+static int is_changed(void *ctx, struct dbg *d, pid_t tid)
+{
+	struct dbg_last *l = ctx;
+	uint8_t *old = l->old;
+
+	(void)tid;
+	memset(l->now + dbg_read(d, l->addr, l->now, l->len), 0, 1);
+	l->old = l->now;
+	l->now = old;
+	return memcmp(l->old, l->now, l->len) != 0;
+}
+
+int dbg_last_write(struct dbg *d, uint64_t addr, uint64_t len, struct dbg_stop *ret, struct errinfo *ei)
+{
+	enum { LEN_MAX = 1 << 20 };
+	struct dbg_last l = { .addr = addr, .len = (size_t)len };
+	const struct dbg_break b = { .kind = DBG_WATCH_WRITE, .addr = addr, .len = len, .cond = is_changed, .ctx = &l };
+	const struct dbg_resume how = { .how = DBG_CONTINUE, .backwards = true };
+	int r;
+
+	if (!len || len > LEN_MAX)
+		return errinfo_set(ei, ERR_LIMIT, "a range of 1 to %d bytes can be watched", LEN_MAX);
+	l.old = calloc(1, l.len + 1);
+	l.now = calloc(1, l.len + 1);
+	r = l.old && l.now ? dbg_break_add(d, &b, &d->only) : -ENOMEM;
+	if (r >= 0) {
+		d->last = &l;
+		r = dbg_resume(d, &how, ret, ei);
+		d->last = NULL;
+		if (dbg_break_remove(d, d->only) < 0)
+			log_debug("watchpoint stays");
+	}
+	d->only = 0;
+	free(l.old);
+	free(l.now);
+	return r;
+}

@@ -1,0 +1,241 @@
+/* Replayed threads run here, and nowhere else: to the next thing that the program does, for a debugger to the next thing that
+ * it wants to see. */
+#define LOG_AREA "replayer.run"
+#include "replayer/rep_priv.h"
+
+#include <sys/syscall.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "engine/patch.h"
+
+static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
+{
+	siginfo_t si;
+
+	switch (st->signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+		return eng_siginfo(&t->t, &si) >= 0 && si.si_code > 0;
+	}
+	return false; /* somebody signals the replayed process: not part of the recording */
+}
+
+/* At an entry the guest's own call must have been taken away first: it may never reach the kernel. */
+static bool call_pending(struct rep_task *t)
+{
+	struct user_regs_struct *r;
+
+	return t->place == REP_ENTRY && (eng_regs(&t->t, &r) < 0 || r->orig_rax != UINT64_MAX);
+}
+
+/* Stops t, which runs. It may have stopped by itself meanwhile: then the trap that we asked for comes later, and
+ * is passed over. */
+static int halt(struct rep_task *t, struct eng_stop *ret)
+{
+	int r = eng_interrupt(&t->t);
+
+	do
+		r = r < 0 ? r : eng_wait_task(&t->t, ret);
+	while (r == ERR_INTERRUPTED);
+	return r < 0 ? r : ret->kind == ENG_STOP_TRAP ? ERR_STOPPED : 0;
+}
+
+/* A signal of ours came. 0: it has stopped by itself; 1: it runs on. */
+static int interrupted(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
+{
+	const struct rep_hooks *h = t->session->hooks;
+
+	if (deadline && os_mono_ns() > deadline)
+		return ERR_INTERRUPTED;
+	return h && h->tick(h->ctx, t) ? halt(t, ret) : 1;
+}
+
+static int wait_stop(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
+{
+	int r;
+
+	for (;;) {
+		r = eng_wait_task(&t->t, ret);
+		if (r == ERR_INTERRUPTED)
+			r = interrupted(t, ret, deadline);
+		if (r <= 0)
+			return r;
+	}
+}
+
+/* Is it the program's doing? Sets where the thread is then. */
+static int is_event(struct rep_task *t, const struct eng_stop *st)
+{
+	switch (st->kind) {
+	case ENG_STOP_SECCOMP:
+		t->place = REP_ENTRY;
+		return 1;
+	case ENG_STOP_SIGNAL:
+		if (!from_the_program(t, st))
+			return 0;
+		t->place = REP_USER;
+		return 1;
+	case ENG_STOP_GONE:
+	case ENG_STOP_EXITING:
+		return ERR_GUEST_GONE;
+	default:
+		return 0;
+	}
+}
+
+/* Does the one who called rep_run() wait for it to come to this breakpoint? */
+static bool is_awaited(struct rep_task *t, const struct eng_stop *st)
+{
+	struct user_regs_struct *r;
+
+	return t->awaited && st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_regs(&t->t, &r) >= 0 && r->rip == t->awaited + 1;
+}
+
+static bool is_step(struct rep_task *t, const struct eng_stop *st)
+{
+	siginfo_t si;
+
+	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
+}
+
+/* One instruction, below the breakpoints of a debugger. */
+static int step(struct rep_task *t, struct eng_stop *ret)
+{
+	struct user_regs_struct *regs;
+	int64_t result;
+	uint64_t at;
+	int lowered, r = 0;
+
+	/* from the entry of a call that was taken away the first step would only leave the kernel */
+	if (t->place == REP_ENTRY)
+		r = rep_remote_quiet(t, SYS_getpid, (uint64_t[6]){ 0 }, &result);
+	if (r >= 0)
+		r = eng_regs(&t->t, &regs);
+	if (r < 0)
+		return r;
+	at = regs->rip;
+	r = eng_patch_lift(&t->t, at, 1);
+	if (r < 0)
+		return r;
+	r = eng_resume(&t->t, ENG_STEP, 0);
+	while (r >= 0) {
+		r = eng_wait_task(&t->t, ret);
+		if (r != ERR_INTERRUPTED)
+			break;
+		r = 0;
+	}
+	lowered = eng_patch_lower(&t->t, at, 1);
+	return r < 0 ? r : lowered;
+}
+
+int rep_step(struct rep_task *t, struct eng_stop *ret)
+{
+	int r = step(t, ret);
+
+	t->place = r >= 0 && ret->kind == ENG_STOP_SECCOMP ? REP_ENTRY : REP_USER;
+	return r;
+}
+
+static int run_plain(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
+{
+	int r;
+
+	do {
+		r = eng_resume(&t->t, ENG_RUN, 0);
+		if (r >= 0)
+			r = wait_stop(t, ret, deadline);
+		if (r >= 0)
+			r = is_event(t, ret);
+	} while (r == 0);
+	return MIN(r, 0);
+}
+
+static bool at_patch(struct rep_task *t, uint64_t rip)
+{
+	const struct eng_patch *p = eng_patch_find(t->t.mm, rip);
+
+	return p && p->planted;
+}
+
+bool rep_stepping(struct rep_task *t)
+{
+	const struct rep_hooks *h = t->session->hooks;
+
+	return h && h->before(h->ctx, t) == REP_STEPS;
+}
+
+/* The same is done once more when it turns out that the thread has to go over a breakpoint first. */
+static int go(struct rep_task *t, struct eng_stop *ret, uint64_t deadline, bool steps)
+{
+	int r;
+
+	t->over = 0;
+	if (steps)
+		return step(t, ret);
+	r = eng_resume(&t->t, ENG_RUN, 0);
+	return r < 0 ? r : wait_stop(t, ret, deadline);
+}
+
+/* A step, or a run: 1 it is the program's stop, 0 go on. */
+static int run_once(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
+{
+	const struct rep_hooks *h = t->session->hooks;
+	int how = h->before(h->ctx, t), r;
+	struct user_regs_struct *regs;
+	bool over;
+
+	if (how < 0)
+		return how;
+	r = eng_regs(&t->t, &regs);
+	if (r < 0)
+		return r;
+	over = how == REP_RUNS && t->over && t->over == regs->rip && at_patch(t, regs->rip);
+	r = go(t, ret, deadline, over || how != REP_RUNS);
+	if (r < 0)
+		return r;
+	if (ret->kind == ENG_STOP_SIGNAL)
+		t->place = REP_USER;
+	if (is_awaited(t, ret))
+		return 1;
+	r = h->stopped(h->ctx, t, ret, how != REP_RUNS && is_step(t, ret));
+	if (r)
+		return MIN(r, 0);
+	return over && is_step(t, ret) ? 0 : is_event(t, ret);
+}
+
+int rep_run(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
+{
+	int r;
+
+	if (call_pending(t))
+		return ERR_CORRUPT;
+	if (!t->session->hooks)
+		return run_plain(t, ret, deadline);
+	do
+		r = run_once(t, ret, deadline);
+	while (r == 0);
+	return MIN(r, 0);
+}
+
+int rep_step_seen(struct rep_task *t, struct eng_stop *ret)
+{
+	const struct rep_hooks *h = t->session->hooks;
+	struct user_regs_struct *regs;
+	int how, r;
+
+	*ret = (struct eng_stop){ .kind = ENG_STOP_NONE };
+	if (!h)
+		return rep_step(t, ret);
+	how = h->before(h->ctx, t);
+	r = how < 0 ? how : eng_regs(&t->t, &regs);
+	if (r >= 0 && how == REP_RUNS && t->over != regs->rip && at_patch(t, regs->rip))
+		r = h->passed(h->ctx, t);
+	t->over = 0;
+	if (r >= 0)
+		r = rep_step(t, ret);
+	return r < 0 ? r : h->stopped(h->ctx, t, ret, how == REP_STEPS) < 0 ? ERR_STOPPED : 0;
+}

@@ -1,0 +1,29 @@
+#: record debug_count {100000|1000000}
+#: flags -O2
+#: timeout 120
+# A condition that is false very often.
+target remote localhost:{port}
+break tick if n == {99990|999990}
+continue
+#= Breakpoint 1, tick \(n={99990|999990}\)
+#state
+info registers rdi
+#= {99990|999990}
+delete
+break tick if n == 5
+reverse-continue
+#= Breakpoint 2, tick \(n=5\)
+#state
+up
+print i
+#= = 5
+reverse-continue
+#= No more reverse-execution history
+delete
+break tick
+continue
+#= tick \(n=0\)
+continue 10
+#= tick \(n=10\)
+reverse-continue 5
+#= tick \(n=5\)

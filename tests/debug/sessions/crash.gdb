@@ -1,0 +1,37 @@
+#: record debug_crash {10|3000}
+#: status any
+#: flags -O2
+#: timeout {60|600}
+# What made a computation crash after a long time?
+target remote localhost:{port}
+continue
+#= SIGSEGV
+#state
+frame function sum
+#= the crash
+print n
+#= = \(struct node \*\) 0x10
+print list->next->value != 0
+#= = 1
+set $p = list
+while $p->next != (struct node *) 0x10
+set $p = $p->next
+end
+watch -location $p->next
+reverse-continue
+#= New value = \(struct node \*\) 0x[0-9a-f]{5,}
+backtrace
+#= spoil
+#state
+reverse-finish
+#= main
+print rounds
+delete
+continue
+#= SIGSEGV
+#state
+reverse-continue
+#= No more reverse-execution history
+#state
+continue
+#= SIGSEGV

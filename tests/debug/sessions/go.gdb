@@ -1,0 +1,32 @@
+#: record go_work
+#: needs go
+#: timeout 120
+# Goroutines on several threads, preempted by signals.
+target remote localhost:{port}
+handle SIGURG nostop noprint pass
+break main.spin
+continue
+#= Breakpoint 1, main\.spin
+backtrace 2
+#= main\.
+#state
+info threads
+#= Thread
+continue 2
+#= Breakpoint 1, .*main\.spin
+reverse-continue 2
+#= Breakpoint 1, .*main\.spin
+#state
+break main.main
+reverse-continue
+#= Breakpoint 2, .*main\.main
+#state
+next
+reverse-next
+#= main
+delete
+continue
+#= No more reverse-execution history|exited
+reverse-continue
+#= No more reverse-execution history
+#state

@@ -1,0 +1,36 @@
+#: record /usr/bin/python3 -c "print(sorted(repr(i) for i in range(50))[:3]); import json; print(json.dumps({'a': [1, 2.5, None]}))"
+#: needs /usr/bin/python3
+# An interpreter: no debug information is needed for functions that programs can link with.
+target remote localhost:{port}
+break PyUnicode_New
+continue
+#= Breakpoint 1, .*PyUnicode_New
+continue 200
+#= Breakpoint 1, .*PyUnicode_New
+#state
+backtrace 3
+#= #1
+reverse-continue 3
+#= Breakpoint 1, .*PyUnicode_New
+#state
+continue 3
+#= Breakpoint 1, .*PyUnicode_New
+reverse-stepi
+reverse-stepi
+stepi
+stepi
+#= PyUnicode_New
+delete
+break write
+continue
+#= write
+finish
+#state
+reverse-continue
+#= write
+delete
+continue
+#= No more reverse-execution history|exited
+reverse-continue
+#= No more reverse-execution history
+#state
