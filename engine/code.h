@@ -109,17 +109,21 @@ enum code_cond_kind {
 	CODE_COND_WORD, /* the 8 bytes at addr equal value */
 	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX;
 			 * 4.. and registers 16.. AVX-512F */
+	CODE_COND_SUM,  /* eng_sum() of the len bytes at addr equals value: 1 to 2 ns a word, for what nothing else tells */
 	CODE_COND_MAX_
 };
 
 struct code_cond {
 	enum code_cond_kind kind;
 	uint8_t reg, word;
+	uint32_t len; /* a multiple of 8, not 0, at most CODE_SUM_MAX */
 	uint64_t addr;
 	uint64_t value;
 };
 
 #define CODE_CONDS_MAX 64
+#define CODE_SUMS_MAX 16 /* among them */
+#define CODE_SUM_MAX (64u << 10)
 /* Trampoline code fits into this much, its data (scratch words) into that; the two must not share a page. */
 #define CODE_TRAMP_MAX 8192u
 #define CODE_TRAMP_ENTRY 5u /* the entry's distance from where the code begins */
