@@ -94,7 +94,8 @@ struct code_plan {
  *   - the displaced instructions can all be copied; a call is the last of them and ends behind the jump's bytes (a
  *     return never lands within);
  *   - when there is more than one: nothing within 4 KiB around jumps directly behind the first byte of the jump.
- *     Indirect jumps (switch tables) are not seen.
+ *     Indirect jumps (switch tables) are not seen;
+ *   - no part of a 64-bit immediate is under the jump's bytes: other code may read it as data.
  * The answer depends on the guest's bytes alone: recorder and replayer come to the same one. */
 bool code_plan(const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
 /* The cheap half: one instruction of at least five bytes, no look around. */
