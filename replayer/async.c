@@ -96,7 +96,8 @@ static int look(struct search *q, struct code_cond *lesson, struct errinfo *ei)
 	q->point.hidden_at = q->site.at;
 	q->point.hidden_len = rep_site_len(&q->site);
 	q->point.hidden = q->site.plan.bytes;
-	return rep_point_compare(&q->point, q->t, q->cond, q->n, lesson);
+	/* a breakpoint has no conditions */
+	return rep_point_compare(&q->point, q->t, q->cond, q->n, q->site.jump ? lesson : NULL);
 }
 
 /* Sums cost most: they stand last. The newest of them is asked first, since it told a pass that all the others
@@ -125,12 +126,13 @@ static int search(struct search *q, struct errinfo *ei)
 	int r = rep_site_plant(&q->site, q->cond, 0);
 
 	while (r >= 0) {
+		lesson.kind = CODE_COND_MAX_;
 		r = look(q, &lesson, ei);
 		if (r)
 			break;
 		if (os_mono_ns() > q->deadline)
 			return not_found(q, NULL, ei);
-		if (lesson.kind != CODE_COND_MAX_ && q->site.jump && add_lesson(q, &lesson))
+		if (lesson.kind != CODE_COND_MAX_ && add_lesson(q, &lesson))
 			r = rep_site_plant(&q->site, q->cond, q->n);
 		else
 			r = rep_site_go_on(&q->site);
