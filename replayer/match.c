@@ -199,6 +199,12 @@ static bool learn_register(const struct rep_point *p, const struct user_regs_str
 	return false;
 }
 
+/* Where our jump stands the guest sees something else than we do. */
+static bool is_ours(const struct rep_point *p, uint64_t addr, uint64_t len)
+{
+	return p->hidden_at < addr + len && addr < p->hidden_at + p->hidden_len;
+}
+
 /* now: what the ranges hold in this pass. */
 static bool learn_word(const struct rep_point *p, const uint8_t *now, const struct lesson *l)
 {
@@ -208,7 +214,7 @@ static bool learn_word(const struct rep_point *p, const uint8_t *now, const stru
 			struct code_cond c = { .kind = CODE_COND_WORD, .addr = p->ranges[i].addr + off };
 
 			memcpy(&c.value, p->want.data + at, 8);
-			if (!memcmp(now + at, p->want.data + at, 8))
+			if (!memcmp(now + at, p->want.data + at, 8) || is_ours(p, c.addr, 8))
 				continue;
 			if (l->changed && p->have_last && !memcmp(now + at, p->last.data + at, 8))
 				continue;
@@ -274,15 +280,13 @@ static bool learn_lone_word(const struct hashed_now *n, const struct part *part,
 	return false;
 }
 
-/* Where our jump stands the guest sees something else than we do. */
 static void learn_sum(const struct rep_point *p, const struct hashed_now *n, const struct lesson *l)
 {
-	bool ours = p->hidden_at < n->h->addr + n->h->len && n->h->addr < p->hidden_at + p->hidden_len;
 	struct part part;
 	struct code_cond c;
 	size_t differ;
 
-	if (ours || n->h->len > LEARNT_MAX || n->h->len % 8)
+	if (is_ours(p, n->h->addr, n->h->len) || n->h->len > LEARNT_MAX || n->h->len % 8)
 		return;
 	differ = differing_parts(p, n, &part);
 	if (!differ || part.len % 8 || (differ == 1 && learn_lone_word(n, &part, l)))
