@@ -215,9 +215,15 @@ struct rep_point {
 	bool have_last; /* last holds what the ranges held in the pass before */
 	struct rep_hashed {
 		uint64_t addr, len, hash;
+		size_t first_sum;
 	} *hashes;
 	size_t n_hashes;
 	uint64_t hashed; /* bytes of them together */
+	/* Borrowed from the event: 8 bytes for each page that one of them covers or a part of which it covers, as eng_sum()
+	 * gives. Older recordings have none. */
+	const uint8_t *sums;
+	size_t n_sums;
+	size_t sums_named; /* by the hashes; n_sums may be less */
 	struct user_regs_struct last_regs;
 	unsigned passes;
 	/* Bytes of the guest's that something of ours stands on now. */
