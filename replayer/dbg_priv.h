@@ -59,6 +59,7 @@ struct dbg {
 	struct dbg_options opt;
 	struct store_reader *scan;   /* another reader: looks at events elsewhere */
 	const struct manifest_process *process;
+	struct manifest_process found; /* of a recording whose manifest does not know */
 	struct dbg_here here;
 	uint64_t moves;
 	uint64_t begin;              /* events replayed at the beginning of the process */

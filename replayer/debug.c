@@ -106,6 +106,36 @@ static const struct manifest_process *find_process(const struct manifest *m, pid
 	return NULL;
 }
 
+/* Recordings that were cut have no tree of processes: what is needed of it stands in the events. */
+static int search_process(struct dbg *d, struct errinfo *ei)
+{
+	struct manifest_process *p = &d->found;
+	const struct event *ev;
+	int r;
+
+	*p = (struct manifest_process){ .status = -1 };
+	while ((r = store_reader_next(d->scan, &ev, ei)) > 0) {
+		bool leads = (ev->kind == EVENT_EXEC && !p->pid) || (ev->kind == EVENT_BIRTH && ev->pid == ev->tid);
+
+		p->last_event = ev->number;
+		if (leads && !p->pid && (!d->opt.pid || ev->pid == d->opt.pid)) {
+			p->pid = ev->pid;
+			p->thread = ev->kind == EVENT_BIRTH ? ev->child : ev->thread;
+			p->first_event = ev->number;
+		}
+		if (ev->kind == EVENT_EXEC && p->pid && ev->thread == p->thread) {
+			free(p->exe);
+			p->exe = strdup(ev->text);
+		}
+	}
+	if (r < 0)
+		return r;
+	if (!p->pid)
+		return errinfo_set(ei, ERR_NOT_FOUND, "no process %d in this recording", (int)d->opt.pid);
+	d->process = p;
+	return 0;
+}
+
 /* To where the process is there and has a program. */
 static int run_to_begin(struct dbg *d, struct errinfo *ei)
 {
@@ -171,10 +201,10 @@ static int open_process(struct dbg *d, struct store_reader *r, struct errinfo *e
 	const struct rep_options opt = { .stdout_fd = -1, .stderr_fd = -1 };
 	int rc;
 
-	d->process = find_process(m, d->opt.pid);
-	if (!d->process)
-		return errinfo_set(ei, ERR_NOT_FOUND, "no process %d in this recording", (int)d->opt.pid);
 	rc = store_reader_open(store_reader_store(r), &m->id, &d->scan, ei);
+	d->process = find_process(m, d->opt.pid);
+	if (rc >= 0 && !d->process)
+		rc = search_process(d, ei);
 	if (rc >= 0)
 		rc = rep_files_new(r, &d->files, ei);
 	if (rc >= 0)
@@ -223,6 +253,7 @@ void dbg_free(struct dbg *d)
 	rep_files_free(d->files);
 	store_reader_free(d->scan);
 	dbg_breaks_free(d);
+	free(d->found.exe);
 	free(d->threads);
 	free(d);
 }
