@@ -474,7 +474,7 @@ static int note_access(struct dbg *d, pid_t tid, struct dbg_stop *ret, struct er
 	struct dbg_place here;
 	int back, r;
 
-	if ((!d->n_watch && !d->watch_steps) || ret->kind != DBG_STOP_STEP)
+	if ((!d->n_watch && !d->watch_guards) || ret->kind != DBG_STOP_STEP)
 		return 0;
 	r = dbg_place_take(d, false, &here, ei);
 	if (r < 0)
