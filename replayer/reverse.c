@@ -395,6 +395,9 @@ static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
 
 	if (!here->ahead || d->s->event != here->goal.events)
 		return 0;
+	r = is_there(&a); /* the access was the last of those steps */
+	if (r)
+		return r;
 	r = mark(&a, ei);
 	if (r < 0)
 		return r;
