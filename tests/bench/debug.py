@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "debug"))
 import rsp  # noqa: E402
+from guests import build_guest  # noqa: E402
 
 KINDS = ("single", "threads", "calls", "memory")
 LONG = 3600
@@ -45,14 +46,13 @@ BARS = [
 
 
 def cpu_of(pid):
-    """(own, with the dead below it) seconds"""
+    """Seconds, with those of its dead children."""
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as f:
             fields = f.read().rpartition(")")[2].split()
     except OSError:
-        return 0, 0
-    times = [int(n) / TICK for n in fields[11:15]]
-    return times[0] + times[1], sum(times)
+        return 0
+    return sum(int(n) for n in fields[11:15]) / TICK
 
 
 class Clock:
@@ -62,7 +62,7 @@ class Clock:
         self.pid, self.cpu, self.wall = pid, 0, 0
 
     def used(self):
-        return cpu_of(self.pid)[1] + sum(cpu_of(p)[0] for p in rsp.children(self.pid))
+        return cpu_of(self.pid) + sum(cpu_of(p) for p in rsp.children(self.pid))
 
     def __enter__(self):
         self.cpu, self.wall = -self.used(), -time.monotonic()
@@ -156,11 +156,7 @@ def symbols(path):
 
 
 def build():
-    folder = os.path.join(rsp.BUILD, "cases.d")
-    os.makedirs(folder, exist_ok=True)
-    program = os.path.join(folder, "bench-debug")
-    subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-g", "-no-pie", "-pthread", "-D_GNU_SOURCE", "-o", program, HERE + "/debug_work.c"], check=True)
-    return program
+    return build_guest("debug_work", "-O2 -no-pie", folder=HERE)
 
 
 def units_for(program, seconds):
