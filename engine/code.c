@@ -181,6 +181,8 @@ static void describe(const ZydisDecodedInstruction *in, const uint8_t *bytes, ui
 		ret->insn.has_target = true;
 		ret->insn.target = addr + in->length + (uint64_t)in->raw.imm[0].value.s;
 	}
+	if (in->raw.imm[0].size == 64)
+		ret->imm64_off = in->raw.imm[0].offset;
 	ret->cond = in->opcode & 15;
 }
 
@@ -409,6 +411,13 @@ static bool can_be_copied(enum code_class cls)
 	return cls == CODE_PLAIN || cls == CODE_JCC || cls == CODE_JUMP || cls == CODE_CALL || cls == CODE_RET;
 }
 
+/* Would a jump at p->at cover a part of this instruction, its last one so far, that code elsewhere may read? V8 loads
+ * its 64-bit constants from where they stand in another instruction. */
+static bool hides_constant(const struct code_plan *p, const struct code_detail *d)
+{
+	return d->imm64_off && p->len + d->imm64_off < CODE_JUMP_LEN;
+}
+
 /* Covers at least `least` bytes with at most `most` instructions; only the last one may lead away for good. */
 static bool plan_insns(const struct sys_mem *mem, uint64_t at, unsigned least, unsigned most, struct code_plan *ret)
 {
@@ -423,7 +432,7 @@ static bool plan_insns(const struct sys_mem *mem, uint64_t at, unsigned least, u
 			return false;
 		code_detail(p.bytes + p.len, have - p.len, at + p.len, &d);
 		last = d.insn.cls;
-		if (!can_be_copied(last))
+		if (!can_be_copied(last) || (least == CODE_JUMP_LEN && hides_constant(&p, &d)))
 			return false;
 		p.off[p.n++] = p.len;
 		p.len = (uint8_t)(p.len + d.insn.len);

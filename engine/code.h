@@ -95,7 +95,8 @@ struct code_plan {
  *   - the displaced instructions can all be copied; a call is the last of them and ends behind the jump's bytes (a
  *     return never lands within);
  *   - when there is more than one: nothing within 4 KiB around jumps directly behind the first byte of the jump.
- *     Indirect jumps (switch tables) are not seen.
+ *     Indirect jumps (switch tables) are not seen;
+ *   - no part of a 64-bit immediate is under the jump's bytes: other code may read it as data.
  * The answer depends on the guest's bytes alone: recorder and replayer come to the same one. */
 bool code_plan(const struct sys_mem *mem, uint64_t at, struct code_plan *ret);
 /* The cheap half: one instruction of at least five bytes, no look around. */
@@ -111,17 +112,21 @@ enum code_cond_kind {
 	CODE_COND_VEC,  /* 64-bit element .word (0..7) of vector register .reg (0..31) equals value. Elements 2, 3 need AVX;
 			 * 4.. and registers 16.. AVX-512F */
 	CODE_COND_COUNT, /* comes first: counts the pass (CODE_DATA_COUNTER); true when that makes value, or, with value 0, always */
+	CODE_COND_SUM,  /* eng_sum() of the len bytes at addr equals value: 1 to 2 ns a word, for what nothing else tells */
 	CODE_COND_MAX_
 };
 
 struct code_cond {
 	enum code_cond_kind kind;
 	uint8_t reg, word;
+	uint32_t len; /* a multiple of 8, not 0, at most CODE_SUM_MAX */
 	uint64_t addr;
 	uint64_t value;
 };
 
 #define CODE_CONDS_MAX 64
+#define CODE_SUMS_MAX 16 /* among them */
+#define CODE_SUM_MAX (64u << 10)
 /* Trampoline code fits into this much, its data (scratch words) into that; the two must not share a page. */
 #define CODE_TRAMP_MAX 8192u
 #define CODE_TRAMP_ENTRY 5u /* the entry's distance from where the code begins */

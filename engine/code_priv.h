@@ -8,6 +8,7 @@ struct code_detail {
 	struct code_insn insn;
 	uint8_t disp_off;   /* where the 32-bit displacement of a rip-relative operand stands; 0 = there is none */
 	uint8_t modrm_off;  /* 0 = there is no ModRM byte */
+	uint8_t imm64_off;  /* where an immediate of 64 bits stands; 0 = there is none */
 	uint8_t cond;       /* CODE_JCC: the condition, 0..15 */
 	uint8_t rex;        /* the REX prefix or 0 (legacy encodings only) */
 	uint8_t segment;    /* 0x64, 0x65 or 0 */

@@ -131,6 +131,11 @@ ssize_t eng_read_some(struct eng_task *t, uint64_t addr, void *buf, size_t n) MU
 void eng_read_pages(struct eng_task *t, const uint64_t *addr, size_t n, uint8_t *buf, bool *ret_ok);
 /* The hash of HASH effects: part of the format (docs/FORMAT.md has the definition), the same for ever. Several GB/s. */
 uint64_t eng_hash(const void *p, size_t n);
+/* The sum of asynchronous points, part of the format too: what code without flags can compute (engine/tramp.c). It begins
+ * with 0; for each word of 8 bytes it becomes itself times the factor, plus the word. n is a multiple of 8. */
+#define ENG_SUM_FACTOR 9
+#define ENG_SUM_INVERSE 0x8e38e38e38e38e39ull /* factor times inverse is 1 */
+uint64_t eng_sum(const void *p, size_t n);
 /* Hash of all memory in writable mappings of the model (not ours, not the vDSO's; what cannot be read counts as zero). Growing stacks are left out,
  * since how far they have grown is not in the model. */
 int eng_memory_hash(struct eng_task *t, uint64_t *ret) MUST_CHECK;

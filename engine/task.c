@@ -432,6 +432,25 @@ uint64_t eng_hash(const void *p, size_t n)
 	return hash_step(hash_step(hash_step(hash_step(n, l.a), l.b), l.c), l.d);
 }
 
+/* Four words at a time: each multiplication waits for the one before it. */
+uint64_t eng_sum(const void *p, size_t n)
+{
+	enum { F = ENG_SUM_FACTOR, BLOCK = 32 };
+	const uint8_t *at = p, *end = at + n / 8 * 8;
+	uint64_t a = 0, b = 0, c = 0, d = 0, sum;
+
+	for (; end - at >= BLOCK; at += BLOCK) {
+		a = a * (F * F * F * F) + word_at(at);
+		b = b * (F * F * F * F) + word_at(at + 8);
+		c = c * (F * F * F * F) + word_at(at + 16);
+		d = d * (F * F * F * F) + word_at(at + 24);
+	}
+	sum = ((a * F + b) * F + c) * F + d;
+	for (; at < end; at += 8)
+		sum = sum * F + word_at(at);
+	return sum;
+}
+
 static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

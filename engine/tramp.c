@@ -16,10 +16,13 @@
  *	match:	restore as above
  *		int3
  *
- * lea subtracts and jrcxz tests without flags. Slots lie in the data page: a store to a page that code runs in
+ * Where the first condition is a sum, too long for a jrcxz back to the stub, the stub stands before fail.
+ *
+ * lea subtracts, multiplies by 9 and jrcxz tests without flags. Slots lie in the data page: a store to a page that code runs in
  * costs a pipeline flush. What the code reads and never writes (return addresses) stands behind it.
  */
 #include "engine/tramp_priv.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <string.h>
@@ -140,6 +143,54 @@ static void emit_vector(struct tramp_builder *b, unsigned reg, unsigned word)
 	tramp_emit_slot(b, OP_MOV_LOAD, RCX, SLOT_VECTOR + 8u * word);
 }
 
+/* rax = rax * 9 + word for n words from rdx on */
+static void emit_sum_words(struct tramp_builder *b, unsigned n)
+{
+	static_assert(ENG_SUM_FACTOR == 9, "what lea multiplies by");
+	for (unsigned i = 0; i < n; i++) {
+		EMIT(b, REX_W, OP_MOV_LOAD, 0x40 | RSI << 3 | RDX, (uint8_t)(i * 8)); /* mov rsi, [rdx + i * 8] */
+		EMIT(b, REX_W, 0x8d, 0x04, 3 << 6 | RAX << 3 | RAX);                  /* lea rax, [rax + rax * 8] */
+		EMIT(b, REX_W, 0x8d, 0x04, RAX << 3 | RSI);                           /* lea rax, [rsi + rax] */
+	}
+}
+
+/* Words at a time, so that a loop around them is within a short jump. */
+#define SUM_UNROLL 8u
+
+static void emit_sum_loop(struct tramp_builder *b, uint32_t times)
+{
+	uint32_t start;
+
+	EMIT(b, 0xb8 | RCX);
+	tramp_emit32(b, times);
+	start = b->t->n;
+	emit_sum_words(b, SUM_UNROLL);
+	EMIT(b, REX_W, 0x8d, 0x40 | RDX << 3 | RDX, SUM_UNROLL * 8); /* lea rdx, [rdx + 64] */
+	EMIT(b, REX_W, 0x8d, 0x40 | RCX << 3 | RCX, 0xff);           /* lea rcx, [rcx - 1] */
+	EMIT(b, 0xe3, 2);
+	EMIT(b, 0xeb, (uint8_t)(start - (b->t->n + 2)));
+	must(b->t->n - start <= 128);
+}
+
+/* rcx = the sum. Uses rdx, which is saved. */
+static void emit_sum(struct tramp_builder *b, const struct code_cond *c)
+{
+	unsigned words = c->len / 8;
+
+	tramp_emit_slot(b, OP_MOV_STORE, RAX, SLOT_RAX);
+	tramp_emit_slot(b, OP_MOV_STORE, RSI, SLOT_RSI);
+	EMIT(b, REX_W, 0xb8 | RDX);
+	tramp_emit64(b, c->addr);
+	EMIT(b, 0xb8 | RAX);
+	tramp_emit32(b, 0);
+	if (words >= SUM_UNROLL)
+		emit_sum_loop(b, words / SUM_UNROLL);
+	emit_sum_words(b, words % SUM_UNROLL);
+	EMIT(b, REX_W, OP_MOV_LOAD, 0xc0 | RCX << 3 | RAX);
+	tramp_emit_slot(b, OP_MOV_LOAD, RSI, SLOT_RSI);
+	tramp_emit_slot(b, OP_MOV_LOAD, RAX, SLOT_RAX);
+}
+
 static void emit_condition(struct tramp_builder *b, const struct code_cond *c, bool is_first)
 {
 	unsigned reg = RCX;
@@ -161,6 +212,9 @@ static void emit_condition(struct tramp_builder *b, const struct code_cond *c, b
 		tramp_emit64(b, c->addr);
 		EMIT(b, REX_W, OP_MOV_LOAD, RCX << 3 | RCX);
 		break;
+	case CODE_COND_SUM:
+		emit_sum(b, c);
+		break;
 	default:
 		emit_vector(b, c->reg, c->word);
 		break;
@@ -178,6 +232,8 @@ static bool is_condition(const struct code_cond *c)
 		return true;
 	case CODE_COND_VEC:
 		return c->reg < 32 && c->word < 8;
+	case CODE_COND_SUM:
+		return c->len && c->len % 8 == 0 && c->len <= CODE_SUM_MAX;
 	default:
 		return false;
 	}
@@ -318,16 +374,21 @@ static void emit_count(struct tramp_builder *b)
 /* The stub is written when its target is known. */
 static void emit_first(struct tramp_builder *b, const struct code_cond *c, bool counts)
 {
-	const uint32_t stub = 0;
-	uint32_t d;
+	uint32_t stub = 0, d;
 
 	emit_save(b);
 	if (counts)
 		emit_count(b);
 	emit_condition(b, c, !counts);
-	d = b->t->n + 2 - stub;
-	must(d <= 128);
-	EMIT(b, 0xe3, (uint8_t)-d);
+	if (c->kind == CODE_COND_SUM) {
+		EMIT(b, 0xe3, 2, 0xeb, CODE_JUMP_LEN);
+		stub = b->t->n;
+		EMIT(b, 0xe9, 0, 0, 0, 0);
+	} else {
+		d = b->t->n + 2 - stub;
+		must(d <= 128);
+		EMIT(b, 0xe3, (uint8_t)-d);
+	}
 	b->fail = tramp_here(b);
 	emit_restore(b);
 	tramp_emit_copies(b);
@@ -384,14 +445,18 @@ int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data,
 		     struct code_tramp *ret)
 {
 	struct tramp_builder b = { .t = ret, .plan = plan };
+	unsigned sums = 0;
 
 	if (n > CODE_CONDS_MAX)
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++) {
 		if (!is_condition(&cond[i]) || (cond[i].kind == CODE_COND_COUNT && i))
 			return -EINVAL;
-		b.wide |= is_wide(cond[i].value);
+		b.wide |= is_wide(cond[i].value) || cond[i].kind == CODE_COND_SUM;
+		sums += cond[i].kind == CODE_COND_SUM;
 	}
+	if (sums > CODE_SUMS_MAX)
+		return -EINVAL;
 	if (tramp_reach(plan, code) < 0)
 		return -ERANGE;
 	*ret = (struct code_tramp){ .code = code, .data = data };

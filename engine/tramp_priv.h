@@ -6,7 +6,7 @@
 #include "engine/code_priv.h"
 
 enum {
-	RAX, RCX, RDX, RBX, RSP, RBP,
+	RAX, RCX, RDX, RBX, RSP, RBP, RSI,
 	REX_W = 0x48,
 	REX_R = 4,
 	REX_X = 2,
@@ -25,6 +25,7 @@ enum {
 	SLOT_STATUS = 32, /* arithmetic flags: ah as lahf has it, al the overflow flag */
 	SLOT_FLAGS = 40,  /* all flags; a push lands here when rsp is SLOT_RSP's address */
 	SLOT_RSP = 48,
+	SLOT_RSI = SLOT_STATUS, /* of sums; never both */
 	SLOT_COUNTER = CODE_DATA_COUNTER,
 	SLOT_VECTOR = 64, /* a whole cache line */
 	SLOT_STACK = 128, /* of expressions */

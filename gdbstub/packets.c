@@ -295,9 +295,22 @@ int stub_attached(struct stub *s, struct view *v)
 	return 0;
 }
 
+/* ";PID", or nothing: this process. */
+static int get_our_pid(struct stub *s, struct view *v)
+{
+	uint64_t pid = (uint64_t)s->pid;
+
+	if (rsp_get_char(v, ';') && rsp_get_hex(v, &pid) < 0)
+		return ERR_PROTOCOL;
+	return view_left(v) ? ERR_PROTOCOL : pid == (uint64_t)s->pid ? 0 : -ESRCH;
+}
+
 int stub_detach(struct stub *s, struct view *v)
 {
-	(void)v;
+	int r = get_our_pid(s, v);
+
+	if (r < 0)
+		return r;
 	stub_puts(s, "OK");
 	s->end = STUB_DETACHED;
 	return 0;
@@ -313,7 +326,10 @@ int stub_kill(struct stub *s, struct view *v)
 
 int stub_vkill(struct stub *s, struct view *v)
 {
-	(void)v;
+	int r = get_our_pid(s, v);
+
+	if (r < 0)
+		return r;
 	stub_puts(s, "OK");
 	s->end = STUB_KILLED;
 	return 0;

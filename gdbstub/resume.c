@@ -223,7 +223,8 @@ static void run(struct stub *s, struct dbg_resume *how)
 	bool copy;
 	int r;
 
-	how->stop_signals = ~s->c.pass_signals;
+	/* one that comes during a step is told always: gdb would stop in its handler otherwise, and not know why */
+	how->stop_signals = how->how == DBG_CONTINUE ? ~s->c.pass_signals : UINT64_MAX;
 	how->catch_calls = s->c.catch_calls ? s->c.calls : NULL;
 	stub_run_begin(s);
 	copy = stub_divert_resume(s, how->backwards);

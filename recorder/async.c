@@ -203,14 +203,40 @@ bool rec_async_can_land(struct rec_task *t, uint64_t at, bool single)
 	return code_plan_cached(t->rec->code, aspace_code_key(&t->t.mm->as, at), &mem, at, &plan) && !covers_interrupted(t->rec, &plan);
 }
 
-/* Can a jump stand there that covers several instructions? */
+/* Who makes code at run time reads it again: collectors and inline caches look for the targets of calls and jumps where
+ * they stand in the code, and that may be in the very run in which a jump of ours stands there. */
+static bool hides_target(struct rec_task *t, const struct code_plan *plan)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct code_insn insn;
+
+	if (aspace_code_key(&t->t.mm->as, plan->at))
+		return false;
+	for (unsigned i = 0; i < plan->n && plan->off[i] < CODE_JUMP_LEN; i++) {
+		code_decode(&mem, plan->at + plan->off[i], &insn);
+		if (insn.has_target && insn.len >= CODE_JUMP_LEN)
+			return true;
+	}
+	return false;
+}
+
+/* Can a jump stand there that covers one instruction? */
+static bool single_fits(struct rec_task *t, uint64_t rip)
+{
+	struct sys_mem mem = eng_sys_mem(&t->t);
+	struct code_plan plan;
+
+	return code_plan_single(&mem, rip, &plan) && !hides_target(t, &plan);
+}
+
+/* Can one that covers several? */
 static bool several_fit(struct rec_task *t, uint64_t rip)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	uint64_t key = aspace_code_key(&t->t.mm->as, rip);
 	struct code_plan plan;
 
-	return code_plan_cached(t->rec->code, key, &mem, rip, &plan) && !covers_interrupted(t->rec, &plan);
+	return code_plan_cached(t->rec->code, key, &mem, rip, &plan) && !covers_interrupted(t->rec, &plan) && !hides_target(t, &plan);
 }
 
 /* --- landing --- */
@@ -219,7 +245,6 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 {
 	int skip = t->rec->chaos ? (int)rec_chaos_nudge(t->rec) : 0, tries = t->rec->chaos ? 0 : SINGLE_TRIES;
 	struct sys_mem mem = eng_sys_mem(&t->t);
-	struct code_plan plan;
 	int rc = 1;
 
 	if (t->n_stash && t->t.stop.kind != ENG_STOP_SIGNAL)
@@ -238,7 +263,7 @@ static int land(struct rec_task *t, enum landing *ret, enum event_point_kind *re
 			return 0;
 		*ret = LANDED;
 		*ret_kind = EVENT_POINT_STATE;
-		if (i >= skip && code_plan_single(&mem, r->rip, &plan))
+		if (i >= skip && single_fits(t, r->rip))
 			return 0;
 		if (i >= skip + tries && several_fit(t, r->rip))
 			return 0;
@@ -271,10 +296,7 @@ static bool may_be_point(struct rec_task *t, const struct user_regs_struct *r)
 /* Can replay put a jump there? */
 static bool jump_fits(struct rec_task *t, uint64_t rip)
 {
-	struct sys_mem mem = eng_sys_mem(&t->t);
-	struct code_plan plan;
-
-	return code_plan_single(&mem, rip, &plan) || several_fit(t, rip);
+	return single_fits(t, rip) || several_fit(t, rip);
 }
 
 /* The point is right there, with no step. */

@@ -82,7 +82,8 @@
 #define HOT_PERCENT 75u
 /* Pages that are read and hashed together: they stay in the cache meanwhile. */
 #define JOINT_MAX 32u
-/* Replay hashes a piece again at each pass that only this piece tells to be wrong. */
+/* Replay hashes a piece again at each pass that only this piece tells to be wrong, and for each word of it that might
+ * have told. */
 #define PIECE_PAGES 4u
 /* Words behind each pointer of a register that are taken for pointers themselves, and words behind those. */
 #define CHASE_WORDS 16u
@@ -136,6 +137,7 @@ struct points {
 	bool moved; /* mremap() has moved pages since the last take: kernels before 6.13 lose track of them then */
 	bool foreign; /* pages that a point may not look at were written */
 	struct own own; /* all pages, when it is not known which were written */
+	struct buf sums; /* of the pages of each HASH effect, in their order */
 };
 
 static void points_free(void *owner)
@@ -148,6 +150,7 @@ static void points_free(void *owner)
 	free(p->copies);
 	free(p->heat);
 	free(p->pages);
+	buf_done(&p->sums);
 	free(p);
 }
 
@@ -167,6 +170,7 @@ static struct points *points_of(struct eng_mm *mm, const struct rec_point_policy
 		points_free(p);
 		return NULL;
 	}
+	buf_init(&p->sums);
 	p->awake = 1;
 	p->full = 1;
 	p->policy = policy;
@@ -611,13 +615,15 @@ static void add_words(struct fx *fx, const struct look *l, const uint8_t *bytes)
 }
 
 /* Adjacent pages; the first one behind its dead stack. */
-static void add_hash(struct fx *fx, const uint8_t *bytes, uint64_t addr, uint64_t pages, uint64_t from)
+static void add_hash(struct points *p, struct fx *fx, const uint8_t *bytes, uint64_t addr, uint64_t pages, uint64_t from)
 {
 	struct effect *e = fx_add(fx, EFFECT_HASH);
 
 	e->addr = addr + from;
 	e->len = pages * PAGE - from;
 	e->hash = eng_hash(bytes + from, e->len);
+	for (uint64_t at = from; at < pages * PAGE; at = ALIGN_DOWN(at + PAGE, (uint64_t)PAGE))
+		buf_put_u64(&p->sums, eng_sum(bytes + at, PAGE - at % PAGE));
 }
 
 static void add_hashes(struct points *p, struct fx *fx)
@@ -632,9 +638,9 @@ static void add_hashes(struct points *p, struct fx *fx)
 			i++;
 			continue;
 		}
-		while (end < p->n && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE && !p->look[end].from)
+		while (end < p->n && end - i < PIECE_PAGES && p->ok[end] && p->look[end].addr == p->look[end - 1].addr + PAGE && !p->look[end].from)
 			end++;
-		add_hash(fx, p->pages + (size_t)i * PAGE, p->look[i].addr, end - i, p->look[i].from);
+		add_hash(p, fx, p->pages + (size_t)i * PAGE, p->look[i].addr, end - i, p->look[i].from);
 		i = end;
 	}
 }
@@ -678,7 +684,7 @@ static uint32_t hash_readable(struct points *p, struct rec_task *t, uint64_t sta
 		readable++;
 	}
 	for (uint32_t i = 0; i < readable; i += PIECE_PAGES, from = 0)
-		add_hash(&t->rec->fx, p->joint + (size_t)i * PAGE, start + (uint64_t)i * PAGE, MIN(readable - i, PIECE_PAGES), from);
+		add_hash(p, &t->rec->fx, p->joint + (size_t)i * PAGE, start + (uint64_t)i * PAGE, MIN(readable - i, PIECE_PAGES), from);
 	return readable;
 }
 
@@ -813,6 +819,7 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	if (rc < 0 || !p)
 		return rc < 0 ? rc : -ENOMEM;
 	p->point++;
+	buf_clear(&p->sums);
 	rc = look_around(p, t, r, ev->args[EVENT_POINT_CPU], &all);
 	if (rc < 0)
 		return rc;
@@ -833,6 +840,10 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	if (rc < 0)
 		return rc;
 	ev->args[EVENT_POINT_PROVED] = all || rc;
+	ev->blob = p->sums.data;
+	ev->blob_len = p->sums.len;
+	if (buf_error(&p->sums))
+		return buf_error(&p->sums);
 	log_debug("point %u of process %d: %u pages looked at, %u written, proved %d, %u us", p->point, t->t.tgid, p->n, p->n_written,
 		  (int)ev->args[EVENT_POINT_PROVED], (unsigned)((cpu_ns() - start) / 1000));
 	rc = start_tracking(p, t);

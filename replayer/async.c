@@ -97,7 +97,28 @@ static int look(struct search *q, struct code_cond *lesson, struct errinfo *ei)
 	q->point.hidden_at = q->site.at;
 	q->point.hidden_len = rep_site_len(&q->site);
 	q->point.hidden = q->site.plan.bytes;
-	return rep_point_compare(&q->point, q->t, q->cond, q->n, lesson);
+	/* a breakpoint has no conditions */
+	return rep_point_compare(&q->point, q->t, q->cond, q->n, q->site.jump ? lesson : NULL);
+}
+
+/* Sums cost most: they stand last. The newest of them is asked first, since it told a pass that all the others
+ * did not. */
+static bool add_lesson(struct search *q, const struct code_cond *lesson)
+{
+	unsigned at = 0, sums;
+
+	while (at < q->n && q->cond[at].kind != CODE_COND_SUM)
+		at++;
+	sums = q->n - at;
+	if (q->n == CODE_CONDS_MAX || (lesson->kind == CODE_COND_SUM && sums == CODE_SUMS_MAX)) {
+		if (!sums)
+			return false;
+		q->n--; /* the oldest */
+	}
+	memmove(q->cond + at + 1, q->cond + at, (q->n - at) * sizeof(q->cond[0]));
+	q->cond[at] = *lesson;
+	q->n++;
+	return true;
 }
 
 static int search(struct search *q, struct errinfo *ei)
@@ -106,17 +127,16 @@ static int search(struct search *q, struct errinfo *ei)
 	int r = rep_site_plant(&q->site, q->cond, 0);
 
 	while (r >= 0) {
+		lesson.kind = CODE_COND_MAX_;
 		r = look(q, &lesson, ei);
 		if (r)
 			break;
 		if (os_mono_ns() > q->deadline)
 			return not_found(q, NULL, ei);
-		if (lesson.kind != CODE_COND_MAX_ && q->n < CODE_CONDS_MAX && q->site.jump) {
-			q->cond[q->n++] = lesson;
+		if (lesson.kind != CODE_COND_MAX_ && add_lesson(q, &lesson))
 			r = rep_site_plant(&q->site, q->cond, q->n);
-		} else {
+		else
 			r = rep_site_go_on(&q->site);
-		}
 	}
 	return r;
 }

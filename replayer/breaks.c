@@ -19,22 +19,20 @@ static bool is_watch(const struct dbg_point *p)
 	return p->b.kind != DBG_BREAK;
 }
 
-/* Debug registers for all watchpoints, or single steps where they are not enough. */
+/* Debug registers for watchpoints, guarded pages where they are not enough. */
 static void assign_registers(struct dbg *d)
 {
 	d->n_watch = 0;
-	d->watch_steps = false;
+	d->watch_guards = false;
 	for (size_t i = 0; i < d->n_points; i++) {
-		const struct dbg_point *p = &d->points[i];
+		struct dbg_point *p = &d->points[i];
 		int n;
 
 		if (!is_watch(p))
 			continue;
 		n = eng_watch_split(p->b.addr, p->b.len, d->watch + d->n_watch, ENG_WATCH_MAX - d->n_watch);
-		if (n < 0) {
-			d->watch_steps = true;
-			continue;
-		}
+		p->guarded = n < 0;
+		d->watch_guards |= p->guarded;
 		for (int k = 0; k < n; k++) {
 			d->watch[d->n_watch].writes_only = p->b.kind == DBG_WATCH_WRITE;
 			d->watch_point[d->n_watch++] = p->id;
@@ -205,22 +203,22 @@ static const struct dbg_point *point_of(const struct dbg *d, unsigned id)
 	return NULL;
 }
 
-/* --- by single steps --- */
+/* --- guarded memory --- */
 
 /* What is longer than this is watched in its beginning. */
-#define STEP_WATCH_MAX (1u << 20)
+#define GUARD_WATCH_MAX (1u << 20)
 
 static size_t watched_len(const struct dbg_point *p)
 {
-	return MIN(p->b.len, (uint64_t)STEP_WATCH_MAX);
+	return MIN(p->b.len, (uint64_t)GUARD_WATCH_MAX);
 }
 
 void dbg_breaks_note(struct dbg *d)
 {
-	for (size_t i = 0; i < d->n_points && d->watch_steps; i++) {
+	for (size_t i = 0; i < d->n_points && d->watch_guards; i++) {
 		struct dbg_point *p = &d->points[i];
 
-		if (!is_watch(p))
+		if (!p->guarded)
 			continue;
 		if (!p->old)
 			p->old = calloc(1, watched_len(p));
@@ -229,27 +227,37 @@ void dbg_breaks_note(struct dbg *d)
 	}
 }
 
-/* Did the last instruction change something watched? Reading is not seen this way. */
-static bool changed(struct dbg *d, struct rep_task *t)
+/* Are the bytes others than before? They are the ones before from now on. */
+static bool is_changed(struct dbg *d, struct dbg_point *p)
+{
+	uint8_t *now = p->old ? calloc(1, watched_len(p)) : NULL;
+	bool changed;
+
+	if (!now)
+		return true;
+	dbg_read(d, p->b.addr, now, watched_len(p));
+	changed = memcmp(now, p->old, watched_len(p)) != 0;
+	free(p->old);
+	p->old = now;
+	return changed;
+}
+
+int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 {
 	bool stops = false;
 
 	for (size_t i = 0; i < d->n_points; i++) {
 		struct dbg_point *p = &d->points[i];
-		uint8_t *now = p->old ? calloc(1, watched_len(p)) : NULL;
+		bool touched = p->guarded && d->fault_at - p->b.addr < p->b.len, changed;
 
-		if (!now)
+		if (!p->guarded)
 			continue;
-		dbg_read(d, p->b.addr, now, watched_len(p));
-		if (memcmp(now, p->old, watched_len(p))) {
-			free(p->old);
-			p->old = now;
-			if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {
-				report(d, t, p, p->b.addr);
-				stops = true;
-			}
-		} else {
-			free(now);
+		changed = is_changed(d, p);
+		if (!(p->b.kind == DBG_WATCH_WRITE ? changed : changed || touched))
+			continue;
+		if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {
+			report(d, t, p, touched ? d->fault_at : p->b.addr);
+			stops = true;
 		}
 	}
 	return stops;
@@ -260,8 +268,6 @@ int dbg_breaks_watched(struct dbg *d, struct rep_task *t)
 	unsigned mask = 0;
 	int r;
 
-	if (d->watch_steps && changed(d, t))
-		return 1;
 	if (!d->n_watch || !t->watch_generation)
 		return 0;
 	r = eng_watch_hits(&t->t, &mask);

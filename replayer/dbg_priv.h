@@ -10,7 +10,8 @@
 struct dbg_point {
 	unsigned id;
 	struct dbg_break b;
-	uint8_t *old;   /* watched by steps: the bytes as they were; owned */
+	bool guarded;   /* watched by taking pages away (guard.c) */
+	uint8_t *old;   /* if so: the bytes as they were; owned */
 };
 
 /* A snapshot and its place in history. seq orders those in the middle of one computation; 0: before its first instruction. */
@@ -59,6 +60,7 @@ struct dbg {
 	struct dbg_options opt;
 	struct store_reader *scan;   /* another reader: looks at events elsewhere */
 	const struct manifest_process *process;
+	struct manifest_process found; /* of a recording whose manifest does not know */
 	struct dbg_here here;
 	uint64_t moves;
 	uint64_t begin;              /* events replayed at the beginning of the process */
@@ -74,7 +76,9 @@ struct dbg {
 	struct eng_watch watch[ENG_WATCH_MAX];
 	unsigned watch_point[ENG_WATCH_MAX]; /* id */
 	unsigned n_watch;
-	bool watch_steps;            /* more than the registers hold: watched by single steps */
+	bool watch_guards;           /* more than the registers hold: some points are guarded */
+	struct rep_task *guards;     /* pages are away: this one's mappings; NULL: they are not */
+	uint64_t fault_at;           /* address of the last access to them */
 
 	/* of the run that is on */
 	const struct dbg_goal *goal;
@@ -128,9 +132,20 @@ int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
 int dbg_breaks_watched(struct dbg *d, struct rep_task *t) MUST_CHECK;
 /* The same of an event's effects. */
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
-/* A run begins: notes what is watched by single steps. */
+/* A run begins: notes what guarded memory holds. */
 void dbg_breaks_note(struct dbg *d);
 void dbg_breaks_free(struct dbg *d);
+
+/* What the last access has done to guarded memory: 1 (d->stop is set), 0. */
+int dbg_breaks_guarded(struct dbg *d, struct rep_task *t);
+
+/* --- guard.c --- */
+/* Takes guarded pages away, before t runs. */
+int dbg_guard_on(struct dbg *d, struct rep_task *t) MUST_CHECK;
+/* Gives them back: before anything else is done with the guest. */
+int dbg_guard_off(struct dbg *d) MUST_CHECK;
+/* Has t stopped because it touched one? */
+bool dbg_guard_fault(struct dbg *d, struct rep_task *t, const struct eng_stop *st);
 
 /* --- forward.c --- */
 void dbg_hooks(struct dbg *d);

@@ -106,6 +106,36 @@ static const struct manifest_process *find_process(const struct manifest *m, pid
 	return NULL;
 }
 
+/* Recordings that were cut have no tree of processes: what is needed of it stands in the events. */
+static int search_process(struct dbg *d, struct errinfo *ei)
+{
+	struct manifest_process *p = &d->found;
+	const struct event *ev;
+	int r;
+
+	*p = (struct manifest_process){ .status = -1 };
+	while ((r = store_reader_next(d->scan, &ev, ei)) > 0) {
+		bool leads = (ev->kind == EVENT_EXEC && !p->pid) || (ev->kind == EVENT_BIRTH && ev->pid == ev->tid);
+
+		p->last_event = ev->number;
+		if (leads && !p->pid && (!d->opt.pid || ev->pid == d->opt.pid)) {
+			p->pid = ev->pid;
+			p->thread = ev->kind == EVENT_BIRTH ? ev->child : ev->thread;
+			p->first_event = ev->number;
+		}
+		if (ev->kind == EVENT_EXEC && p->pid && ev->thread == p->thread) {
+			free(p->exe);
+			p->exe = strdup(ev->text);
+		}
+	}
+	if (r < 0)
+		return r;
+	if (!p->pid)
+		return errinfo_set(ei, ERR_NOT_FOUND, "no process %d in this recording", (int)d->opt.pid);
+	d->process = p;
+	return 0;
+}
+
 /* To where the process is there and has a program. */
 static int run_to_begin(struct dbg *d, struct errinfo *ei)
 {
@@ -129,16 +159,52 @@ static int run_to_begin(struct dbg *d, struct errinfo *ei)
 	return r;
 }
 
+/* The event in which the process begins to run the program that it ends with, *ret = 0: it came with it, or that is too far away to look for. */
+static int find_program(struct dbg *d, uint64_t *ret, struct errinfo *ei)
+{
+	enum { EVENTS_MAX = 2000000 };
+	const struct manifest_process *p = d->process;
+	uint64_t last = MIN(p->last_event, p->first_event + EVENTS_MAX);
+	int r = store_reader_seek(d->scan, MAX(p->first_event, (uint64_t)1), ei);
+
+	*ret = 0;
+	for (uint64_t n = p->first_event; n <= last && r >= 0 && !*ret; n++) {
+		const struct event *ev;
+
+		r = store_reader_next(d->scan, &ev, ei);
+		if (r <= 0)
+			break;
+		if (ev->kind == EVENT_EXEC && ev->thread == p->thread && p->exe && !strcmp(ev->text, p->exe))
+			*ret = ev->number;
+	}
+	return MIN(r, 0);
+}
+
+/* From its birth to its program. */
+static int run_to_program(struct dbg *d, struct errinfo *ei)
+{
+	uint64_t event;
+	int r = find_program(d, &event, ei);
+
+	if (r < 0 || event <= d->begin)
+		return r;
+	d->what = "going to the program";
+	dbg_clock(true);
+	r = dbg_go(d, event, ei);
+	dbg_clock(false);
+	return r > 0 && d->stop.kind == DBG_STOP_INTERRUPTED ? errinfo_set(ei, ERR_INTERRUPTED, "interrupted on the way to %s", d->process->exe) : MIN(r, 0);
+}
+
 static int open_process(struct dbg *d, struct store_reader *r, struct errinfo *ei)
 {
 	const struct manifest *m = store_reader_manifest(r);
 	const struct rep_options opt = { .stdout_fd = -1, .stderr_fd = -1 };
 	int rc;
 
-	d->process = find_process(m, d->opt.pid);
-	if (!d->process)
-		return errinfo_set(ei, ERR_NOT_FOUND, "no process %d in this recording", (int)d->opt.pid);
 	rc = store_reader_open(store_reader_store(r), &m->id, &d->scan, ei);
+	d->process = find_process(m, d->opt.pid);
+	if (rc >= 0 && !d->process)
+		rc = search_process(d, ei);
 	if (rc >= 0)
 		rc = rep_files_new(r, &d->files, ei);
 	if (rc >= 0)
@@ -150,7 +216,8 @@ static int open_process(struct dbg *d, struct store_reader *r, struct errinfo *e
 	if (rc < 0)
 		return rc;
 	dbg_hooks(d);
-	return dbg_checkpoint(d, ei);
+	rc = dbg_checkpoint(d, ei);
+	return rc < 0 ? rc : run_to_program(d, ei);
 }
 
 int dbg_open(struct store_reader *r, const struct dbg_options *opt, struct dbg **ret, struct errinfo *ei)
@@ -186,6 +253,7 @@ void dbg_free(struct dbg *d)
 	rep_files_free(d->files);
 	store_reader_free(d->scan);
 	dbg_breaks_free(d);
+	free(d->found.exe);
 	free(d->threads);
 	free(d);
 }
@@ -423,19 +491,26 @@ static int go_to(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei)
 
 int dbg_seek(struct dbg *d, const struct dbg_pos *to, struct dbg_stop *ret, struct errinfo *ei)
 {
+	struct dbg_place here;
 	int r;
 
 	if (to->events < d->begin)
 		return errinfo_set(ei, ERR_NOT_FOUND, "the process begins after event %" PRIu64, d->begin);
 	dbg_clock(true);
 	d->what = "going there";
+	r = dbg_place_take(d, false, &here, ei);
+	if (r < 0)
+		return finish(d, r, ret);
 	r = go_to(d, to, ei);
-	if (r == ERR_NOT_FOUND) {
-		int back = dbg_restore_checkpoint(d, 0, ei);
+	if (r < 0 && !d->lost) {
+		struct errinfo second = { 0 };
 
-		errinfo_set(ei, r, "the thread never comes to that place");
-		r = back < 0 ? back : r;
+		if (r == ERR_NOT_FOUND)
+			errinfo_set(ei, r, "the thread never comes to that place");
+		if (dbg_place_return(d, &here, &second) < 0)
+			log_debug("not back: %s", second.text);
 	}
+	dbg_place_done(d, &here);
 	return arrived(d, r, ret);
 }
 

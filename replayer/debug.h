@@ -52,7 +52,7 @@ struct dbg_options {
 	void *ctx;
 };
 
-/* Stands at the first instruction of that process's (last) program then. ERR_NOT_FOUND: no such process. Errors as rep_session_new(). */
+/* Stands at the first instruction of that process's last program then; its history begins with its birth. ERR_NOT_FOUND: no such process. Errors as rep_session_new(). */
 int dbg_open(struct store_reader *r, const struct dbg_options *opt, struct dbg **ret, struct errinfo *ei) MUST_CHECK;
 void dbg_free(struct dbg *d); /* NULL is fine. Kills all replayed processes */
 struct store_reader *dbg_reader(struct dbg *d);

@@ -228,8 +228,10 @@ static int trapped(struct dbg *d, struct rep_task *t)
 static int run_on(struct dbg *d, struct rep_task *t)
 {
 	struct eng_stop st;
-	int r = rep_run(t, &st, 0);
+	int r = rep_run(t, &st, 0), guards = dbg_guard_off(d);
 
+	if (guards < 0)
+		return guards;
 	if (r == ERR_STOPPED)
 		return 1;
 	if (r < 0)

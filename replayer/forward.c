@@ -73,9 +73,9 @@ static int before(void *ctx, struct rep_task *t)
 	if (!dbg_is_target(d, t))
 		return REP_RUNS;
 	r = dbg_breaks_watch(d, t);
-	if (r < 0)
-		return r;
-	return d->watch_steps || (d->step_tid && t->guest_tid == d->step_tid) ? REP_STEPS : REP_RUNS;
+	if (r >= 0 && d->goal && d->goal->user)
+		r = dbg_guard_on(d, t);
+	return r < 0 ? r : d->step_tid && t->guest_tid == d->step_tid ? REP_STEPS : REP_RUNS;
 }
 
 static int passed(void *ctx, struct rep_task *t)
@@ -99,7 +99,26 @@ static bool at_int3(struct rep_task *t, const struct eng_stop *st, uint64_t *ret
 	return p && p->planted && st->signo == SIGTRAP;
 }
 
-static int stopped(void *ctx, struct rep_task *t, const struct eng_stop *st, bool is_step)
+/* It wanted to touch guarded memory: it does, and stops if that matters. The step may end in something else: *st. */
+static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
+{
+	int r = dbg_guard_off(d);
+
+	if (r >= 0)
+		r = rep_step(t, st);
+	if (r < 0 || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP)
+		return MIN(r, 0);
+	d->here.computing = true;
+	d->inner = false;
+	if (dbg_breaks_guarded(d, t))
+		return ERR_STOPPED;
+	if (d->step_tid != t->guest_tid)
+		return 1;
+	d->stop = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = t->guest_tid };
+	return ERR_STOPPED;
+}
+
+static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step)
 {
 	struct user_regs_struct *regs;
 	struct dbg *d = ctx;
@@ -107,8 +126,11 @@ static int stopped(void *ctx, struct rep_task *t, const struct eng_stop *st, boo
 	uint64_t addr;
 	int r;
 
-	if (st->kind != ENG_STOP_SIGNAL)
-		return 0;
+	if (dbg_guard_fault(d, t, st))
+		return touch(d, t, st);
+	r = dbg_guard_off(d);
+	if (r < 0 || st->kind != ENG_STOP_SIGNAL)
+		return MIN(r, 0);
 	if (st->signo != SIGTRAP) /* somebody enters a jump of ours in the middle */
 		return st->signo == SIGILL ? dbg_finder_stop(d, t, st) : 0;
 	d->here.computing = true;
@@ -270,13 +292,16 @@ static int at_end(struct dbg *d)
 /* Runs to the next event's place: 1 something stopped it, 0 there (or nothing is left: *ret NULL). */
 static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 {
-	int r = rep_session_pending(d->s, ret, ei);
+	int guards, r = rep_session_pending(d->s, ret, ei);
 
 	if (r <= 0) {
 		*ret = NULL;
 		return r;
 	}
 	r = rep_session_arrive(d->s, ei);
+	guards = dbg_guard_off(d);
+	if (guards < 0)
+		return guards;
 	if (r == ERR_STOPPED && d->inner && d->checkpoint_due) {
 		d->checkpoint_due = false;
 		r = dbg_finder_close(d); /* no jump of ours in a checkpoint */

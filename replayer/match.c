@@ -15,6 +15,8 @@
 #define RANGE_MAX 4096u
 /* More than recorders log. */
 #define RANGES_MAX 8192u
+/* Longer hashed pieces than recorders make teach nothing. */
+#define LEARNT_MAX (16 * ENG_PAGE)
 /* In an XSAVE area as ptrace shows it. */
 #define XSTATE_XCR0 464u
 #define XSTATE_HEADER_END 576u
@@ -52,6 +54,11 @@ static int load_range(struct rep_session *s, struct rep_point *p, const struct e
 	return bytes ? store_reader_data(s->reader, e, 0, bytes, e->len, ei) : -ENOMEM;
 }
 
+static size_t pages_of(uint64_t addr, uint64_t len)
+{
+	return len ? (addr + len - 1) / ENG_PAGE - addr / ENG_PAGE + 1 : 0;
+}
+
 static int load_hash(struct rep_point *p, const struct effect *e)
 {
 	struct rep_hashed *h;
@@ -63,7 +70,8 @@ static int load_hash(struct rep_point *p, const struct effect *e)
 		return -ENOMEM;
 	p->hashes = h;
 	p->hashed += e->len;
-	h[p->n_hashes++] = (struct rep_hashed){ .addr = e->addr, .len = e->len, .hash = e->hash };
+	h[p->n_hashes++] = (struct rep_hashed){ .addr = e->addr, .len = e->len, .hash = e->hash, .first_sum = p->sums_named };
+	p->sums_named += pages_of(e->addr, e->len);
 	return 0;
 }
 
@@ -140,7 +148,7 @@ int rep_point_load(struct rep_session *s, const struct event *ev, struct rep_poi
 {
 	int r = 0;
 
-	*ret = (struct rep_point){ 0 };
+	*ret = (struct rep_point){ .sums = ev->blob, .n_sums = ev->blob_len / 8 };
 	buf_init(&ret->want);
 	buf_init(&ret->last);
 	for (uint32_t i = 0; i < ev->n_effects && r >= 0; i++)
@@ -205,13 +213,13 @@ void rep_point_done(struct rep_point *p)
 struct lesson {
 	const struct code_cond *known;
 	unsigned n;
-	struct code_cond *ret; /* NULL: nothing is to be learnt */
+	struct code_cond *ret; /* NULL: nothing is to be learnt; .kind CODE_COND_MAX_: nothing has been yet */
 	bool changed;          /* only values that changed since the pass before */
 };
 
 static bool same_subject(const struct code_cond *a, const struct code_cond *b)
 {
-	return a->kind == b->kind && a->reg == b->reg && a->word == b->word && a->addr == b->addr;
+	return a->kind == b->kind && a->reg == b->reg && a->word == b->word && a->addr == b->addr && a->len == b->len;
 }
 
 static bool learn(const struct lesson *l, const struct code_cond *c)
@@ -236,6 +244,12 @@ static bool learn_register(const struct rep_point *p, const struct user_regs_str
 	return false;
 }
 
+/* Where our jump stands the guest sees something else than we do. */
+static bool is_ours(const struct rep_point *p, uint64_t addr, uint64_t len)
+{
+	return p->hidden_at < addr + len && addr < p->hidden_at + p->hidden_len;
+}
+
 /* now: what the ranges hold in this pass. */
 static bool learn_word(const struct rep_point *p, const uint8_t *now, const struct lesson *l)
 {
@@ -245,7 +259,7 @@ static bool learn_word(const struct rep_point *p, const uint8_t *now, const stru
 			struct code_cond c = { .kind = CODE_COND_WORD, .addr = p->ranges[i].addr + off };
 
 			memcpy(&c.value, p->want.data + at, 8);
-			if (!memcmp(now + at, p->want.data + at, 8))
+			if (!memcmp(now + at, p->want.data + at, 8) || is_ours(p, c.addr, 8))
 				continue;
 			if (l->changed && p->have_last && !memcmp(now + at, p->last.data + at, 8))
 				continue;
@@ -253,6 +267,78 @@ static bool learn_word(const struct rep_point *p, const uint8_t *now, const stru
 				return true;
 		}
 	return false;
+}
+
+/* --- lessons from sums --- */
+
+/* What a HASH effect covers, in this pass. */
+struct hashed_now {
+	const struct rep_hashed *h;
+	uint8_t *mem;
+};
+
+/* A page of it, or the part of one. */
+struct part {
+	size_t off, len;
+	uint64_t missing; /* what the sum lacks to be the wanted one */
+};
+
+/* The parts whose sums differ: how many, and the first one. Not when sums were not recorded. */
+static size_t differing_parts(const struct rep_point *p, const struct hashed_now *n, struct part *ret)
+{
+	size_t differ = 0, i = n->h->first_sum;
+
+	for (size_t off = 0, len; off < n->h->len && i < p->n_sums; off += len, i++) {
+		uint64_t want;
+		struct part part;
+
+		len = MIN(n->h->len - off, ENG_PAGE - (n->h->addr + off) % ENG_PAGE);
+		memcpy(&want, p->sums + i * sizeof(want), sizeof(want));
+		part = (struct part){ off, len, want - eng_sum(n->mem + off, len) };
+		if (part.missing && !differ++)
+			*ret = part;
+	}
+	return differ;
+}
+
+/* Is it one word alone that differs? The sum says what each word had to be then, the hash whether it is so: the
+ * wanted word is known. */
+static bool learn_lone_word(const struct hashed_now *n, const struct part *part, const struct lesson *l)
+{
+	uint64_t missing = part->missing;
+
+	for (size_t off = part->off + part->len; off > part->off; missing *= ENG_SUM_INVERSE) {
+		struct code_cond c = { .kind = CODE_COND_WORD };
+		uint64_t now;
+		bool equal;
+
+		off -= sizeof(now);
+		memcpy(&now, n->mem + off, sizeof(now));
+		c.addr = n->h->addr + off;
+		c.value = now + missing;
+		memcpy(n->mem + off, &c.value, sizeof(now));
+		equal = eng_hash(n->mem, n->h->len) == n->h->hash;
+		memcpy(n->mem + off, &now, sizeof(now));
+		if (equal)
+			return learn(l, &c);
+	}
+	return false;
+}
+
+static void learn_sum(const struct rep_point *p, const struct hashed_now *n, const struct lesson *l)
+{
+	struct part part;
+	struct code_cond c;
+	size_t differ;
+
+	if (is_ours(p, n->h->addr, n->h->len) || n->h->len > LEARNT_MAX || n->h->len % 8)
+		return;
+	differ = differing_parts(p, n, &part);
+	if (!differ || part.len % 8 || (differ == 1 && learn_lone_word(n, &part, l)))
+		return;
+	c = (struct code_cond){ .kind = CODE_COND_SUM, .addr = n->h->addr + part.off, .len = (uint32_t)part.len };
+	c.value = eng_sum(n->mem + part.off, part.len) + part.missing;
+	learn(l, &c);
 }
 
 /* --- comparing --- */
@@ -392,7 +478,7 @@ static void move_to_front(struct rep_point *p, size_t i)
 	p->hashes[0] = h;
 }
 
-static int hashes_equal(struct rep_point *p, struct rep_task *t)
+static int hashes_equal(struct rep_point *p, struct rep_task *t, const struct lesson *l)
 {
 	size_t cap = 0;
 	uint8_t *mem;
@@ -406,8 +492,12 @@ static int hashes_equal(struct rep_point *p, struct rep_task *t)
 	for (size_t i = 0; i < p->n_hashes && r > 0; i++) {
 		const struct rep_hashed *h = &p->hashes[i];
 
-		r = read_memory(p, t, h->addr, mem, h->len) >= 0 && eng_hash(mem, h->len) == h->hash;
+		bool there = read_memory(p, t, h->addr, mem, h->len) >= 0;
+
+		r = there && eng_hash(mem, h->len) == h->hash;
 		if (!r) {
+			if (l->ret && there)
+				learn_sum(p, &(struct hashed_now){ h, mem }, l);
 			note_closest(p, REP_DIFFERS_MEMORY, h->addr);
 			move_to_front(p, i);
 		}
@@ -417,20 +507,34 @@ static int hashes_equal(struct rep_point *p, struct rep_task *t)
 }
 
 /* A lesson of general registers and words: first of those that changed. */
-static void learn_general(const struct rep_point *p, const struct user_regs_struct *r, const uint8_t *now, struct lesson *l)
+static bool learn_general(const struct rep_point *p, const struct user_regs_struct *r, const uint8_t *now, struct lesson *l)
 {
 	static const bool changed_first[] = { true, false };
 
 	for (size_t i = 0; i < ARRAY_SIZE(changed_first); i++) {
 		l->changed = changed_first[i];
 		if (learn_register(p, r, l) || learn_word(p, now, l))
-			return;
+			return true;
 	}
+	return false;
+}
+
+/* Vectors and hashed memory: 1 equal, 0 not. What has no condition (flags, x87) may change together with what has. */
+static int compare_rest(struct rep_point *p, struct rep_task *t, const struct lesson *l)
+{
+	int r = xstate_equal(p, t, l), hashes;
+
+	if (r < 0 || (!r && (!l->ret || l->ret->kind != CODE_COND_MAX_)))
+		return r;
+	hashes = hashes_equal(p, t, l);
+	return hashes <= 0 ? hashes : r;
 }
 
 static int compare(struct rep_point *p, struct rep_task *t, const struct user_regs_struct *r, uint8_t *now, struct lesson *l)
 {
 	bool equal = registers_equal(r, &p->regs);
+	enum rep_differs closest;
+	uint64_t closest_at;
 	int rc;
 
 	if (!equal)
@@ -438,21 +542,24 @@ static int compare(struct rep_point *p, struct rep_task *t, const struct user_re
 	if (!equal && !l->ret)
 		return 0;
 	read_ranges(p, t, now);
-	if (!equal || (p->want.len && memcmp(now, p->want.data, p->want.len))) {
-		if (equal)
-			note_closest(p, REP_DIFFERS_WORDS, first_difference(p, now));
-		if (l->ret)
-			learn_general(p, r, now, l);
+	if (equal && (!p->want.len || !memcmp(now, p->want.data, p->want.len)))
+		return compare_rest(p, t, l);
+	if (equal)
+		note_closest(p, REP_DIFFERS_WORDS, first_difference(p, now));
+	if (!l->ret || learn_general(p, r, now, l))
 		return 0;
-	}
-	rc = xstate_equal(p, t, l);
-	return rc > 0 ? hashes_equal(p, t) : rc;
+	closest = p->closest;
+	closest_at = p->closest_at;
+	rc = compare_rest(p, t, l);
+	p->closest = closest;
+	p->closest_at = closest_at;
+	return MIN(rc, 0);
 }
 
 int rep_point_compare(struct rep_point *p, struct rep_task *t, const struct code_cond *known, unsigned n,
 		      struct code_cond *ret_lesson)
 {
-	struct code_cond none;
+	struct code_cond none = { .kind = CODE_COND_MAX_ };
 	struct lesson l = { .known = known, .n = n, .ret = ret_lesson };
 	struct user_regs_struct *r;
 	uint8_t *now = malloc(p->want.len + 1);

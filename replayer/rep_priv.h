@@ -187,9 +187,9 @@ struct rep_hooks {
 	int (*before)(void *ctx, struct rep_task *t);
 	/* t stands at a breakpoint of the debugger, before its instruction: 0 go on (over it), or ERR_STOPPED. */
 	int (*passed)(void *ctx, struct rep_task *t);
-	/* t has stopped; is_step: behind the step that before() has asked for, which is no doing of the program's. 0: it does not
+	/* t has stopped (*st may become what comes of it); is_step: behind the step that before() has asked for, which is no doing of the program's. 0: it does not
 	 * concern the debugger. 1: it was for it, t goes on. Or an error, ERR_STOPPED. */
-	int (*stopped)(void *ctx, struct rep_task *t, const struct eng_stop *st, bool is_step);
+	int (*stopped)(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step);
 	/* A signal of ours came while t runs: shall it stop? */
 	bool (*tick)(void *ctx, struct rep_task *t);
 	void *ctx;
@@ -215,9 +215,15 @@ struct rep_point {
 	bool have_last; /* last holds what the ranges held in the pass before */
 	struct rep_hashed {
 		uint64_t addr, len, hash;
+		size_t first_sum;
 	} *hashes;
 	size_t n_hashes;
 	uint64_t hashed; /* bytes of them together */
+	/* Borrowed from the event: 8 bytes for each page that one of them covers or a part of which it covers, as eng_sum()
+	 * gives. Older recordings have none. */
+	const uint8_t *sums;
+	size_t n_sums;
+	size_t sums_named; /* by the hashes; n_sums may be less */
 	struct user_regs_struct last_regs;
 	unsigned passes;
 	/* Bytes of the guest's that something of ours stands on now. */

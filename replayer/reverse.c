@@ -368,8 +368,6 @@ static int step_backwards(struct dbg *d, struct dbg_place *here, pid_t tid, stru
 	if (!t)
 		return errinfo_set(ei, ERR_NOT_FOUND, "no thread %d lives here", (int)tid);
 	*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = tid };
-	if (d->near && d->near_moves == d->moves && d->near_steps > 0 && runs == t)
-		return stand_at(d, d->near, d->near_steps - 1, ei);
 	if (runs == t && (here->goal.state || here->goal.arrive)) {
 		struct event ev = { 0 };
 
@@ -465,6 +463,31 @@ static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_
 	return to_begin(d, ret, ei);
 }
 
+/* A step backwards has undone an access to what is watched? Then it is that what the client hears of. */
+static int note_access(struct dbg *d, pid_t tid, struct dbg_stop *ret, struct errinfo *ei)
+{
+	const struct dbg_goal g = { .events = DBG_FOREVER, .user = true };
+	bool near = d->near && d->near_moves == d->moves;
+	struct dbg_place here;
+	int back, r;
+
+	if ((!d->n_watch && !d->watch_guards) || ret->kind != DBG_STOP_STEP)
+		return 0;
+	r = dbg_place_take(d, false, &here, ei);
+	if (r < 0)
+		return r;
+	d->step_tid = tid;
+	r = dbg_forward(d, &g, ei);
+	d->step_tid = 0;
+	if (r > 0 && d->stop.kind == DBG_STOP_WATCH)
+		*ret = d->stop;
+	back = dbg_place_return(d, &here, ei);
+	dbg_place_done(d, &here);
+	if (near && back >= 0)
+		d->near_moves = d->moves;
+	return back < 0 ? back : MIN(r, 0);
+}
+
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei)
 {
 	struct dbg_place here;
@@ -472,7 +495,8 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 
 	if (how->how == DBG_STEP && d->near && d->near_moves == d->moves && d->near_steps > 0 && dbg_next_task(d) == dbg_task(d, how->tid)) {
 		*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = how->tid };
-		return stand_at(d, d->near, d->near_steps - 1, ei);
+		r = stand_at(d, d->near, d->near_steps - 1, ei);
+		return r < 0 || d->muted ? r : note_access(d, how->tid, ret, ei);
 	}
 	/* a place between events is come back to by a checkpoint */
 	r = !d->here.arrived && !d->here.computing ? dbg_checkpoint(d, ei) : 0;
@@ -486,6 +510,8 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 		r = continue_backwards(d, &here, ret, ei);
 	else
 		r = step_backwards(d, &here, how->tid, ret, ei);
+	if (r == 0 && how->how != DBG_CONTINUE && !d->muted)
+		r = note_access(d, how->tid, ret, ei);
 	if (r < 0 && !d->lost) {
 		struct errinfo second = { 0 };
 

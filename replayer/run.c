@@ -102,10 +102,44 @@ static bool is_step(struct rep_task *t, const struct eng_stop *st)
 	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
 }
 
+#define EFLAGS_TF 0x100u
+
+/* pushf, with operand size and REX prefixes */
+static bool pushes_flags(struct rep_task *t, uint64_t at)
+{
+	uint8_t code[3] = { 0 };
+	size_t i = 0;
+
+	if (eng_read_some(&t->t, at, code, sizeof(code)) <= 0)
+		return false;
+	while (i + 1 < sizeof(code) && (code[i] == 0x66 || (code[i] & 0xf0) == 0x40))
+		i++;
+	return code[i] == 0x9c;
+}
+
+/* Two instructions show the flag by which the kernel makes single steps. */
+static int hide_trap_flag(struct rep_task *t, const struct eng_stop *st, bool pushes)
+{
+	struct user_regs_struct *regs;
+	uint16_t flags;
+	int r = eng_regs(&t->t, &regs);
+
+	if (r >= 0 && st->kind == ENG_STOP_SECCOMP && regs->r11 & EFLAGS_TF) {
+		regs->r11 &= ~(uint64_t)EFLAGS_TF;
+		eng_regs_changed(&t->t);
+	}
+	if (r < 0 || !pushes || st->kind != ENG_STOP_SIGNAL || st->signo != SIGTRAP)
+		return r;
+	r = eng_read(&t->t, regs->rsp, &flags, sizeof(flags));
+	flags &= (uint16_t)~EFLAGS_TF;
+	return r < 0 ? r : eng_write(&t->t, regs->rsp, &flags, sizeof(flags));
+}
+
 /* One instruction, below the breakpoints of a debugger. */
 static int step(struct rep_task *t, struct eng_stop *ret)
 {
 	struct user_regs_struct *regs;
+	bool traced, pushes;
 	int64_t result;
 	uint64_t at;
 	int lowered, r = 0;
@@ -118,6 +152,8 @@ static int step(struct rep_task *t, struct eng_stop *ret)
 	if (r < 0)
 		return r;
 	at = regs->rip;
+	traced = regs->eflags & EFLAGS_TF;
+	pushes = pushes_flags(t, at);
 	r = eng_patch_lift(&t->t, at, 1);
 	if (r < 0)
 		return r;
@@ -129,6 +165,8 @@ static int step(struct rep_task *t, struct eng_stop *ret)
 		r = 0;
 	}
 	lowered = eng_patch_lower(&t->t, at, 1);
+	if (r >= 0 && !traced)
+		r = hide_trap_flag(t, ret, pushes);
 	return r < 0 ? r : lowered;
 }
 

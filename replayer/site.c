@@ -17,6 +17,8 @@
 #include "engine/patch.h"
 
 #define PAGE 4096ull
+/* A sum of a page takes some thousands of steps. */
+#define BACK_STEPS_MAX 100000u
 
 /* --- guards --- */
 
@@ -138,7 +140,7 @@ static int back_home(struct rep_site *site)
 	uint64_t origin = 0;
 	int rc = eng_regs(&site->t->t, &r);
 
-	for (unsigned i = 0; rc >= 0 && r->rip - site->room < REP_ROOM && i < CODE_TRAMP_MAX; i++) {
+	for (unsigned i = 0; rc >= 0 && r->rip - site->room < REP_ROOM && i < BACK_STEPS_MAX; i++) {
 		origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
 		if (origin)
 			break;

@@ -124,6 +124,7 @@ int dbg_restore(struct dbg *d, const struct rep_snapshot *snap, struct errinfo *
 	int r = rep_snapshot_restore(d->s, snap, ei);
 
 	d->patched = NULL;
+	d->guards = NULL;
 	d->here = (struct dbg_here){ 0 };
 	d->told = false;
 	d->moves++;

@@ -113,6 +113,9 @@ enum event_point_kind {
 
 enum event_point_reason { EVENT_POINT_SLICE, EVENT_POINT_SIGNAL, EVENT_POINT_STOP, EVENT_POINT_CHAOS, EVENT_POINT_REASON_MAX_ };
 
+/* blob of an ASYNC_POINT: for each page that a HASH effect covers, or a part of which it covers, in the order of the effects and of
+ * addresses, the sum of these bytes: 8 bytes, little-endian, as eng_sum() gives. It may be missing, or end early. */
+
 /* HASH effects of an ASYNC_POINT: how many at most, and bytes they cover together. Recorders keep to it, replay refuses more: all of that is read at each
  * pass that may be the place. */
 #define EVENT_POINT_HASHES_MAX 32768u
@@ -160,7 +163,8 @@ struct event {
 	uint32_t signo;     /* SIGNAL */
 	uint8_t siginfo[128]; /* SIGNAL */
 	const char *text;   /* EXEC: path of the program.  NOTE: the text.  Never NULL after reading. Borrowed as in effect.name */
-	const void *blob;   /* EXEC, SNAPSHOT: argv, each NUL-terminated.  ASYNC_POINT, BUFFER, PATCH: any bytes.  Borrowed */
+	const void *blob;   /* EXEC, SNAPSHOT: argv, each NUL-terminated.  ASYNC_POINT: sums of what it hashes (below).  BUFFER, PATCH: any bytes.
+			       Borrowed */
 	uint64_t blob_len;
 	struct effect *effects; /* writing: borrowed. reading: owned by the reader's event */
 	uint32_t n_effects;

@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 #define MANIFEST_FORMAT_MAJOR 1
-#define MANIFEST_FORMAT_MINOR 0
+#define MANIFEST_FORMAT_MINOR 1
 
 enum recording_state {
 	RECORDING_OPEN,      /* "recording": being written */

@@ -149,8 +149,10 @@ static const struct {
 #define PLAN(s, ...) { s, sizeof(s) - 1, __VA_ARGS__ }
 	PLAN("\x90\x90\x90\x90\x90", 5, 5, 0, 1),
 	PLAN("\x48\x89\xc3\x48\x89\xc3", 2, 6, 0, 3),
-	PLAN("\x48\xb8\1\2\3\4\5\6\7\x08", 1, 10, 10, 10),
-	PLAN("\x90\x90\x90\x90\x48\xb8\1\2\3\4\5\6\7\x08", 5, 14, 0, 1),
+	PLAN("\x48\xb8\1\2\3\4\5\6\7\x08", 0, 0, 0, 10),     /* a constant that other code may read */
+	PLAN("\x90\x90\x48\xb8\1\2\3\4\5\6\7\x08", 0, 0, 0, 1),
+	PLAN("\x90\x90\x90\x48\xb8\1\2\3\4\5\6\7\x08", 4, 13, 0, 1), /* behind the jump */
+	PLAN("\x48\xc7\xc0\1\2\3\4", 1, 7, 7, 7),
 	PLAN("\xe8\x00\x01\x00\x00", 1, 5, 5, 5),
 	PLAN("\x90\xe8\x00\x01\x00\x00", 2, 6, 0, 1),
 	PLAN("\xff\xd0\x90\x90\x90", 0, 0, 0, 2),                /* a return would land in the jump */
@@ -313,7 +315,7 @@ START_TEST(out_of_step)
 	code[6] = 0xf9; /* jnz at */
 	ck_assert(code_plan(&mem, at, &p));
 	/* one instruction is replaced whatever leads into it */
-	memcpy(code - 2, "\x90\x90\x48\xb8\1\2\3\4\5\6\7\x08\x75\xf5", 14); /* mov rax, imm64; jnz at + 1 */
+	memcpy(code - 2, "\x90\x90\xb8\1\2\3\4\x75\xfa", 9); /* mov eax, imm32; jnz at + 1 */
 	ck_assert(code_plan(&mem, at, &p));
 	ck_assert_uint_eq(p.n, 1);
 }

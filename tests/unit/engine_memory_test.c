@@ -32,6 +32,32 @@ START_TEST(hash_values)
 }
 END_TEST
 
+/* So are sums. */
+START_TEST(sum_values)
+{
+	static const struct {
+		size_t n;
+		uint64_t want;
+	} rows[] = {
+		{ 0, 0x0000000000000000ull },
+		{ 8, 0x312a231c150e0700ull },
+		{ 24, 0xe464e565e666e768ull },
+		{ 32, 0xe15edc59d754d250ull },
+		{ 40, 0xfd5fc32587ea4cb0ull },
+		{ 96, 0xff786eec6a7bdc70ull },
+		{ 4096, 0xb9172169eb7b8300ull },
+		{ 8192, 0x423dde5567ff8600ull },
+	};
+	static uint8_t bytes[8192];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7 + (i >> 8));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		ck_assert_msg(eng_sum(bytes, rows[i].n) == rows[i].want, "%zu bytes", rows[i].n);
+	ck_assert_uint_eq((uint64_t)ENG_SUM_FACTOR * ENG_SUM_INVERSE, 1);
+}
+END_TEST
+
 START_TEST(hash_differs)
 {
 	uint8_t bytes[PAGE] = { 0 };
@@ -125,4 +151,4 @@ START_TEST(owner)
 }
 END_TEST
 
-TEST_MAIN("memory", hash_values, hash_differs, pages, many_pages, owner)
+TEST_MAIN("memory", hash_values, sum_values, hash_differs, pages, many_pages, owner)

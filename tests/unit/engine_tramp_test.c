@@ -1,6 +1,7 @@
 /* Trampolines, by running them: displaced instructions must do what they do in place, and a match must come in the
  * right pass with nothing changed. */
 #include "engine/code.h"
+#include "engine/engine.h"
 
 #include <link.h>
 #include <stdio.h>
@@ -373,7 +374,7 @@ static size_t put_bump(uint8_t *p, const struct counter *c)
 		p[n++] = 1;
 		return n;
 	}
-	if (c->kind == CODE_COND_WORD) { /* add qword [WORD], 1 */
+	if (c->kind == CODE_COND_WORD || c->kind == CODE_COND_SUM) { /* add qword [WORD], 1 */
 		memcpy(p, "\x48\x83\x04\x25", 4);
 		memcpy(p + 4, &word, 4);
 		p[8] = 1;
@@ -435,6 +436,7 @@ static uint8_t *place(struct mstate *s, enum code_cond_kind kind, unsigned reg, 
 	case CODE_COND_REG:
 		return (uint8_t *)machine_gpr(&s->regs, reg);
 	case CODE_COND_WORD:
+	case CODE_COND_SUM:
 		return s->mem + (addr - M_MEM);
 	default:
 		return vector_word(s, reg, word);
@@ -444,6 +446,16 @@ static uint8_t *place(struct mstate *s, enum code_cond_kind kind, unsigned reg, 
 static bool is_supported(const struct mstate *s, unsigned reg, unsigned word)
 {
 	return reg >= 16 || word >= 4 ? machine_has(s, 5) : word < 2 || machine_has(s, 2);
+}
+
+/* Of a range that ends with the word at addr, or as far before it as there is memory. */
+static void make_sum(struct diff *d, struct mstate *s, uint64_t addr, struct code_cond *ret)
+{
+	uint64_t before = m_random(&d->seed) % 3 ? m_random(&d->seed) % 40 : m_random(&d->seed) % 600, behind = m_random(&d->seed) % 20;
+
+	before = MIN(before, (addr - M_MEM) / 8);
+	*ret = (struct code_cond){ .kind = CODE_COND_SUM, .addr = addr - before * 8, .len = (uint32_t)(before + 1 + behind) * 8 };
+	ret->value = eng_sum(s->mem + (ret->addr - M_MEM), ret->len);
 }
 
 /* A condition on something, for the state s. */
@@ -459,6 +471,8 @@ static struct code_cond any_condition(struct diff *d, struct mstate *s)
 	}
 	c.addr = M_MEM + 256 + m_random(&d->seed) % 1024 * 8;
 	memcpy(&c.value, place(s, c.kind, c.reg, c.word, c.addr), 8);
+	if (c.kind == CODE_COND_SUM) /* not of the counter */
+		make_sum(d, s, M_MEM + 0x1800 + m_random(&d->seed) % 64 * 8, &c);
 	return c;
 }
 
@@ -528,11 +542,19 @@ static void loop_try(struct diff *d, const struct counter *c, unsigned n)
 	loop_start(d, c);
 	ck_assert(code_plan(&code_mem, AT, &p));
 	loop_step(d, pass);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0, sums = 1; i < n; sums += cond[i++].kind == CODE_COND_SUM) {
 		cond[i] = any_condition(d, &d->plain);
+		while (sums == CODE_SUMS_MAX && cond[i].kind == CODE_COND_SUM)
+			cond[i] = any_condition(d, &d->plain);
+	}
 	at = (unsigned)m_random(&d->seed) % n;
 	cond[at] = (struct code_cond){ .kind = c->kind, .reg = c->reg, .word = c->word, .addr = WORD };
 	memcpy(&cond[at].value, place(&d->plain, c->kind, c->reg, c->word, WORD), 8);
+	if (c->kind == CODE_COND_SUM) {
+		cond[at] = (struct code_cond){ .kind = CODE_COND_SUM, .addr = WORD };
+		cond[at].len = 8 + (uint32_t)m_random(&d->seed) % 40 * 8;
+		cond[at].value = eng_sum(d->plain.mem + (WORD - M_MEM), cond[at].len);
+	}
 	ck_assert_int_eq(code_tramp_build(&p, M_TRAMP, M_DATA, cond, n, &t), 0);
 	memcpy(m_at(M_TRAMP), t.bytes, t.n);
 	code_jump(&p, &t, jump);
@@ -560,6 +582,9 @@ static void loop_counters(struct diff *d, unsigned n)
 		loop_try(d, &c, n);
 	c = (struct counter){ .kind = CODE_COND_WORD };
 	loop_try(d, &c, n);
+	c.kind = CODE_COND_SUM;
+	for (unsigned i = 0; i < 8; i++)
+		loop_try(d, &c, n);
 	c.kind = CODE_COND_VEC;
 	for (unsigned i = 0; i < 16; i++) {
 		c.reg = (uint8_t)(m_random(&d->seed) % 32);
@@ -678,6 +703,12 @@ START_TEST(limits)
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000000, p.at + 0x10010000, cond, CODE_CONDS_MAX, &t), 0);
 	ck_assert_uint_le(t.n, CODE_TRAMP_MAX);
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000000, p.at + 0x10010000, cond, CODE_CONDS_MAX + 1, &t), -EINVAL);
+	for (unsigned i = 0; i < CODE_SUMS_MAX; i++)
+		cond[4 * i] = (struct code_cond){ .kind = CODE_COND_SUM, .len = CODE_SUM_MAX - 8, .value = 1ull << 40 };
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000000, p.at + 0x10010000, cond, CODE_CONDS_MAX, &t), 0);
+	ck_assert_uint_le(t.n, CODE_TRAMP_MAX);
+	cond[1] = cond[0];
+	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000000, p.at + 0x10010000, cond, CODE_CONDS_MAX, &t), -EINVAL);
 	/* distances: jump, data, operand */
 	ck_assert_int_eq(code_tramp_build(&p, p.at - gib2 + 0x10000, p.at, cond, 1, &t), 0);
 	ck_assert_int_eq(code_tramp_build(&p, p.at - gib2 - 0x10000, p.at, cond, 1, &t), -ERANGE);
@@ -697,6 +728,10 @@ START_TEST(limits)
 	cond[1] = (struct code_cond){ .kind = CODE_COND_COUNT };
 	cond[0] = (struct code_cond){ .kind = CODE_COND_REG };
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 2, &t), -EINVAL); /* comes first */
+	for (unsigned i = 0; i < 3; i++) {
+		cond[0] = (struct code_cond){ .kind = CODE_COND_SUM, .len = (const uint32_t[]){ 0, 12, CODE_SUM_MAX + 8 }[i] };
+		ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
+	}
 	cond[0] = (struct code_cond){ .kind = CODE_COND_MAX_ };
 	ck_assert_int_eq(code_tramp_build(&p, p.at + 0x10000, p.at, cond, 1, &t), -EINVAL);
 }

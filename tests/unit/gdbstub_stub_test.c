@@ -639,6 +639,10 @@ START_TEST(endings)
 {
 	struct client c = connect_gdb();
 
+	EXPECT_PREFIX(&c, "vKill;3e9", "E.");
+	EXPECT_PREFIX(&c, "vKill;zz", "E.");
+	EXPECT_PREFIX(&c, "D;1", "E.");
+	EXPECT(&c, "k1", "");
 	EXPECT(&c, "vKill;3e8", "OK");
 	ck_assert_int_eq(server_end(&c), STUB_KILLED);
 	c = connect_gdb();

@@ -67,7 +67,8 @@ static void check_point(struct fixture *f)
 {
 	static uint8_t bytes[1 << 26];
 	const struct fx *fx = &f->rec.fx;
-	uint64_t input = 0;
+	uint64_t input = 0, sum;
+	size_t sums = 0;
 
 	ck_assert_int_eq(fx->e[0].kind, EFFECT_REGS);
 	ck_assert_int_eq(fx->e[1].kind, EFFECT_XSTATE);
@@ -85,8 +86,15 @@ static void check_point(struct fixture *f)
 			ck_assert(e->addr % 8 == 0 && (e->addr + e->len) % PAGE == 0);
 			ck_assert_uint_eq(e->hash, eng_hash(bytes, e->len));
 			ck_assert_uint_eq(covered(f, EFFECT_HASH, e->addr, e->len), e->len); /* nothing twice */
+			for (uint64_t at = 0, len; at < e->len; at += len, sums++) {
+				len = MIN(e->len - at, PAGE - (e->addr + at) % PAGE);
+				ck_assert_uint_le((sums + 1) * sizeof(sum), f->ev.blob_len);
+				memcpy(&sum, (const uint8_t *)f->ev.blob + sums * sizeof(sum), sizeof(sum));
+				ck_assert_uint_eq(sum, eng_sum(bytes + at, len));
+			}
 		}
 	}
+	ck_assert_uint_eq(f->ev.blob_len, sums * sizeof(sum));
 }
 
 /* Captures it; is it proved? */

@@ -328,6 +328,7 @@ START_TEST(points)
 		e[1].data = &regs;
 	begin_write(&h);
 	add_event(&h, (struct event){ .kind = EVENT_ASYNC_POINT, .thread = 1, .rip = p[_i].rip, .args = { p[_i].kind, 1, UINT64_MAX, 0, p[_i].steps },
+				      .blob = xstate, .blob_len = sizeof(xstate) - 3, /* sums that are none */
 				      .effects = p[_i].e.len || e[1].kind != EFFECT_REGS ? e : NULL,
 				      .n_effects = e[1].kind == EFFECT_REGS ? !!p[_i].e.len : 2 });
 	expect(&h, p[_i].want);

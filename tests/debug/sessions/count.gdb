@@ -1,14 +1,14 @@
-#: record debug_count {100000|1000000}
+#: record debug_count {30000|1000000}
 #: flags -O2
 #: timeout 120
 # A condition that is false very often.
 target remote localhost:{port}
-break tick if n == {99990|999990}
+break tick if n == {29990|999990}
 continue
-#= Breakpoint 1, tick \(n={99990|999990}\)
+#= Breakpoint 1, tick \(n={29990|999990}\)
 #state
 info registers rdi
-#= {99990|999990}
+#= {29990|999990}
 delete
 break tick if n == 5
 reverse-continue

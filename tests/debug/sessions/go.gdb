@@ -1,4 +1,5 @@
 #: record go_work
+#: big
 #: needs go
 #: timeout 120
 # Goroutines on several threads, preempted by signals.

@@ -22,7 +22,7 @@ reverse-continue
 delete
 break main
 reverse-continue
-#= Breakpoint 2, main
+#= Breakpoint 3, main
 #state
 tbreak {line:all done}
 continue

@@ -5,7 +5,7 @@ target remote localhost:{port}
 break PyUnicode_New
 continue
 #= Breakpoint 1, .*PyUnicode_New
-continue 200
+continue 20
 #= Breakpoint 1, .*PyUnicode_New
 #state
 backtrace 3

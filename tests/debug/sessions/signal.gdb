@@ -3,7 +3,7 @@
 # Out of the handlers of signals, backwards.
 target remote localhost:{port}
 handle SIGUSR1 SIGALRM SIGSEGV nostop noprint pass
-break handler
+break *handler
 continue
 #= Breakpoint 1, handler
 #state
@@ -30,7 +30,6 @@ print handled
 reverse-continue
 #= Breakpoint 1, handler
 #same
-reverse-stepi
 reverse-stepi
 backtrace 1
 #! handler \(signo
