@@ -75,6 +75,8 @@ static int give_up(struct search *q, struct errinfo *ei)
 			break;
 		r = 0;
 	}
+	if (r >= 0 && st.kind == ENG_STOP_TRAP)
+		q->t->place = REP_USER; /* no longer at the entry of the call that it came from */
 	return r < 0 ? r : not_found(q, NULL, ei);
 }
 

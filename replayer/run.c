@@ -41,7 +41,10 @@ static int halt(struct rep_task *t, struct eng_stop *ret)
 	do
 		r = r < 0 ? r : eng_wait_task(&t->t, ret);
 	while (r == ERR_INTERRUPTED);
-	return r < 0 ? r : ret->kind == ENG_STOP_TRAP ? ERR_STOPPED : 0;
+	if (r < 0 || ret->kind != ENG_STOP_TRAP)
+		return MIN(r, 0);
+	t->place = REP_USER; /* it has left the entry of the call that it came from */
+	return ERR_STOPPED;
 }
 
 /* A signal of ours came. 0: it has stopped by itself; 1: it runs on. */
