@@ -263,25 +263,19 @@ int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 	return stops;
 }
 
-int dbg_breaks_watched(struct dbg *d, struct rep_task *t)
+bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask)
 {
-	unsigned mask = 0;
-	int r;
-
-	if (!d->n_watch || !t->watch_generation)
-		return 0;
-	r = eng_watch_hits(&t->t, &mask);
-	if (r < 0 || !dbg_is_target(d, t))
-		return MIN(r, 0);
+	if (!dbg_is_target(d, t))
+		return false;
 	for (unsigned i = 0; i < d->n_watch; i++) {
 		const struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
 
 		if (!p || !is_on(d, p) || !asks(d, t, p))
 			continue;
 		report(d, t, p, MAX(p->b.addr, d->watch[i].addr));
-		return 1;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
 static bool touches(const struct dbg_point *p, const struct effect *e)

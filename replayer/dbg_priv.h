@@ -128,8 +128,8 @@ int dbg_breaks_watch(struct dbg *d, struct rep_task *t) MUST_CHECK;
 int dbg_breaks_own(struct dbg *d, uint64_t a, uint64_t b) MUST_CHECK;
 /* t stands at addr, where breakpoints are: does it stop? 1 (d->stop is set), 0 it goes over. */
 int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
-/* Watchpoints that the thread's last instruction has met. Likewise. */
-int dbg_breaks_watched(struct dbg *d, struct rep_task *t) MUST_CHECK;
+/* Watchpoints in debug registers that the last instruction of t has met, by the bits of mask: do they stop it? */
+bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask);
 /* The same of an event's effects. */
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
 /* A run begins: notes what guarded memory holds. */

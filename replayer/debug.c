@@ -11,6 +11,9 @@
 #include "base/os.h"
 #include "replayer/files_priv.h"
 
+/* Tells how the thread came to stop where it does; no program can see it. */
+#define EFLAGS_RF 0x10000ull
+
 #define INTERVAL_FIRST_NS 60000000ull
 
 /* --- positions as text --- */
@@ -354,6 +357,7 @@ int dbg_regs(struct dbg *d, pid_t tid, struct user_regs_struct *ret)
 	if (r < 0)
 		return r;
 	*ret = *regs;
+	ret->eflags &= ~EFLAGS_RF;
 	if (t->in_call) { /* what the kernel would show, whatever we have used the thread for meanwhile */
 		*ret = t->entry;
 		ret->orig_rax = t->sysno;

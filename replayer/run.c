@@ -2,6 +2,7 @@
  * it wants to see. */
 #define LOG_AREA "replayer.run"
 #include "replayer/rep_priv.h"
+#include "replayer/site_priv.h"
 
 #include <sys/syscall.h>
 
@@ -41,7 +42,10 @@ static int halt(struct rep_task *t, struct eng_stop *ret)
 	do
 		r = r < 0 ? r : eng_wait_task(&t->t, ret);
 	while (r == ERR_INTERRUPTED);
-	return r < 0 ? r : ret->kind == ENG_STOP_TRAP ? ERR_STOPPED : 0;
+	if (r < 0 || ret->kind != ENG_STOP_TRAP)
+		return MIN(r, 0);
+	r = rep_site_settle(t);
+	return r < 0 ? r : ERR_STOPPED;
 }
 
 /* A signal of ours came. 0: it has stopped by itself; 1: it runs on. */
