@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
 #include "engine/patch.h"
@@ -82,10 +83,24 @@ void dbg_breaks_free(struct dbg *d)
 
 /* --- planting --- */
 
-static int set_patch(struct rep_task *t, uint64_t addr)
+/* In memory that cannot be executed it would only spoil data. Debuggers do put breakpoints on the stack, where calls of functions return
+ * to, and leave them there when these calls never return. */
+static bool is_data(const struct rep_task *t, uint64_t addr)
 {
-	int r = eng_patch_set(&t->t, addr);
+	const struct mapping *m = aspace_next(&t->t.mm->as, addr);
 
+	return m && (m->start <= addr || m->flags & ASPACE_GROWSDOWN) && !(m->prot & PROT_EXEC);
+}
+
+static int set_patch(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	int r;
+
+	if (is_data(t, addr)) {
+		d->waits = true;
+		return 0;
+	}
+	r = eng_patch_set(&t->t, addr);
 	if (r == -EBUSY) {
 		log_warn("no breakpoint at %#lx: others share the memory there", (unsigned long)addr);
 		r = 0;
@@ -97,12 +112,13 @@ static int plant(struct dbg *d, struct rep_task *t, bool user)
 {
 	int r = eng_patch_clear_all(&t->t);
 
+	d->waits = false;
 	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
 		if (!is_watch(&d->points[i]))
-			r = set_patch(t, d->points[i].b.addr);
+			r = set_patch(d, t, d->points[i].b.addr);
 	for (size_t i = 0; i < ARRAY_SIZE(d->own) && r >= 0; i++)
 		if (d->own[i])
-			r = set_patch(t, d->own[i]);
+			r = set_patch(d, t, d->own[i]);
 	return r;
 }
 
@@ -128,12 +144,14 @@ int dbg_breaks_sync(struct dbg *d)
 
 	if (!t || r < 0)
 		return r;
-	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user)
+	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user &&
+	    !(d->waits && d->patched_changes != t->t.mm->as.changes))
 		return eng_patch_sync(&t->t);
 	r = plant(d, t, user);
 	d->patched_user = user;
 	d->patched = t->t.mm;
 	d->patched_generation = d->generation;
+	d->patched_changes = t->t.mm->as.changes;
 	return r;
 }
 

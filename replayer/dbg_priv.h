@@ -73,6 +73,8 @@ struct dbg {
 	unsigned last_id;
 	struct eng_mm *patched;      /* breakpoints stand here; compared only */
 	uint64_t patched_generation, generation; /* of the points */
+	uint64_t patched_changes;    /* of the mappings */
+	bool waits;                  /* some of them for their memory to become code */
 	struct eng_watch watch[ENG_WATCH_MAX];
 	unsigned watch_point[ENG_WATCH_MAX]; /* id */
 	unsigned n_watch;

@@ -344,7 +344,9 @@ static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *
 {
 	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT)
 		return dbg_breaks_sync(d);
-	return t && dbg_is_target(d, t) ? eng_patch_sync(&t->t) : 0;
+	if (!t || !dbg_is_target(d, t))
+		return 0;
+	return d->waits ? dbg_breaks_sync(d) : eng_patch_sync(&t->t);
 }
 
 /* Lets the event happen: 1 something stops there. */
