@@ -103,7 +103,8 @@ struct dbg {
 	size_t n_checkpoints;
 	uint64_t interval_ns;
 	struct rep_snapshot *near;   /* a few single steps before where it stands: near_steps, valid at near_moves */
-	uint64_t near_steps, near_moves, near_events;
+	uint64_t near_steps, near_moves;
+	bool near_computing;         /* not right before the first instruction of a computation */
 
 	struct rep_files *files;
 	bool diverted;               /* it stands in a copy; home is where it was */

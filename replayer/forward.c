@@ -128,9 +128,8 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 
 	if (dbg_guard_fault(d, t, st))
 		return touch(d, t, st);
-	r = dbg_guard_off(d);
-	if (r < 0 || st->kind != ENG_STOP_SIGNAL)
-		return MIN(r, 0);
+	if (st->kind != ENG_STOP_SIGNAL)
+		return 0;
 	if (st->signo != SIGTRAP) /* somebody enters a jump of ours in the middle */
 		return st->signo == SIGILL ? dbg_finder_stop(d, t, st) : 0;
 	d->here.computing = true;

@@ -110,6 +110,7 @@ struct approach {
 	struct dbg *d;
 	const struct dbg_goal *goal;
 	struct rep_snapshot *snap; /* before the goal; owned */
+	bool computing;            /* here.computing there */
 };
 
 static int mark(struct approach *a, struct errinfo *ei)
@@ -121,6 +122,7 @@ static int mark(struct approach *a, struct errinfo *ei)
 		return r;
 	rep_snapshot_free(a->d->s, a->snap);
 	a->snap = snap;
+	a->computing = a->d->here.computing;
 	return 0;
 }
 
@@ -128,7 +130,7 @@ static int rewind_to(struct approach *a, struct errinfo *ei)
 {
 	int r = dbg_restore(a->d, a->snap, ei);
 
-	a->d->here.computing = true;
+	a->d->here.computing = a->computing;
 	return r;
 }
 
@@ -206,6 +208,7 @@ static int leap(struct approach *a, uint64_t addr, uint64_t back, struct errinfo
 static int move_mark(struct approach *a, uint64_t n, uint64_t back, uint64_t *ret_n, struct errinfo *ei)
 {
 	struct rep_snapshot *before = a->snap;
+	bool computing = a->computing;
 	int r;
 
 	a->snap = NULL;
@@ -222,6 +225,7 @@ static int move_mark(struct approach *a, uint64_t n, uint64_t back, uint64_t *re
 	}
 	rep_snapshot_free(a->d->s, a->snap);
 	a->snap = before;
+	a->computing = computing;
 	return r;
 }
 
@@ -253,27 +257,27 @@ static int come_close(struct approach *a, uint64_t back, uint64_t *ret_n, struct
 }
 
 /* Remembers how the place was reached, since the next step backwards is likely to follow. */
-static void keep_near(struct dbg *d, struct rep_snapshot *snap, uint64_t steps)
+static void keep_near(struct dbg *d, struct rep_snapshot *snap, bool computing, uint64_t steps)
 {
 	if (d->near != snap)
 		rep_snapshot_free(d->s, d->near);
 	d->near = snap;
+	d->near_computing = computing;
 	d->near_steps = steps;
 	d->near_moves = d->moves;
-	d->near_events = d->s->event;
 }
 
-/* So many single steps behind the snapshot. */
-static int stand_at(struct dbg *d, struct rep_snapshot *snap, uint64_t steps, struct errinfo *ei)
+/* So many single steps behind the snapshot, which is in the middle of computation or right before its first instruction. */
+static int stand_at(struct dbg *d, struct rep_snapshot *snap, bool computing, uint64_t steps, struct errinfo *ei)
 {
 	int r = dbg_restore(d, snap, ei);
 
-	d->here.computing = true;
+	d->here.computing = computing;
 	for (uint64_t i = 0; i < steps && r >= 0; i++)
 		r = dbg_step_inside(d, ei);
 	if (r < 0)
 		return r;
-	keep_near(d, snap, steps);
+	keep_near(d, snap, computing, steps);
 	return 0;
 }
 
@@ -293,7 +297,7 @@ static int last_instruction(struct dbg *d, const struct dbg_goal *goal, uint64_t
 	if (r >= 0)
 		r = come_close(&a, back, &n, ei);
 	if (r > 0 && n >= back) {
-		r = stand_at(d, a.snap, n - back, ei);
+		r = stand_at(d, a.snap, a.computing, n - back, ei);
 		return r < 0 ? r : 1;
 	}
 	rep_snapshot_free(d->s, a.snap);
@@ -391,10 +395,15 @@ static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
 
 	if (!here->ahead || d->s->event != here->goal.events)
 		return 0;
+	r = is_there(&a); /* the access was the last of those steps */
+	if (r)
+		return r;
 	r = mark(&a, ei);
 	if (r < 0)
 		return r;
-	r = steps_to_goal(&a, here->ahead, &n, ei);
+	r = is_there(&a);
+	if (r == 0)
+		r = steps_to_goal(&a, here->ahead, &n, ei);
 	back = rewind_to(&a, ei);
 	rep_snapshot_free(d->s, a.snap);
 	d->stop = stop;
@@ -495,7 +504,7 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 
 	if (how->how == DBG_STEP && d->near && d->near_moves == d->moves && d->near_steps > 0 && dbg_next_task(d) == dbg_task(d, how->tid)) {
 		*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = how->tid };
-		r = stand_at(d, d->near, d->near_steps - 1, ei);
+		r = stand_at(d, d->near, d->near_computing, d->near_steps - 1, ei);
 		return r < 0 || d->muted ? r : note_access(d, how->tid, ret, ei);
 	}
 	/* a place between events is come back to by a checkpoint */

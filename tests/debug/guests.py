@@ -12,9 +12,9 @@ FOLDER = os.path.join(BUILD, "debug.d")
 GUESTS = os.path.join(TOP, "tests", "guests")
 
 
-def build_guest(name, flags="-O0", target=None):
+def build_guest(name, flags="-O0", target=None, folder=GUESTS):
     """Path of the program, compiled when its source is newer. The flags of the source come last."""
-    source = os.path.join(GUESTS, name + ".c")
+    source = os.path.join(folder, name + ".c")
     target = os.path.join(FOLDER, target or name)
     os.makedirs(FOLDER, exist_ok=True)
     with open(source, encoding="utf-8") as f:

@@ -334,7 +334,7 @@ class Rsp:
 
     def hermit(self, text, timeout=120):
         """What `monitor hermit TEXT --json` answers."""
-        answer = self.monitor("hermit %s --json" % text, timeout)
+        answer = re.sub(r"\A(\[[^\n]*\]\n)+(?=.)", "", self.monitor("hermit %s --json" % text, timeout))  # without progress
         try:
             found = json.loads(answer)
         except ValueError:
