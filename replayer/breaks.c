@@ -213,7 +213,7 @@ int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr)
 	return 0;
 }
 
-static const struct dbg_point *point_of(const struct dbg *d, unsigned id)
+static struct dbg_point *point_of(const struct dbg *d, unsigned id)
 {
 	for (size_t i = 0; i < d->n_points; i++)
 		if (d->points[i].id == id)
@@ -231,12 +231,18 @@ static size_t watched_len(const struct dbg_point *p)
 	return MIN(p->b.len, (uint64_t)GUARD_WATCH_MAX);
 }
 
+/* Registers and pages tell reading from writing only by what has changed: writing what was there already counts as reading. */
+static bool is_compared(const struct dbg_point *p)
+{
+	return p->guarded || p->b.kind == DBG_WATCH_READ;
+}
+
 void dbg_breaks_note(struct dbg *d)
 {
-	for (size_t i = 0; i < d->n_points && d->watch_guards; i++) {
+	for (size_t i = 0; i < d->n_points; i++) {
 		struct dbg_point *p = &d->points[i];
 
-		if (!p->guarded)
+		if (!is_compared(p))
 			continue;
 		if (!p->old)
 			p->old = calloc(1, watched_len(p));
@@ -260,6 +266,18 @@ static bool is_changed(struct dbg *d, struct dbg_point *p)
 	return changed;
 }
 
+static bool is_met(const struct dbg_point *p, bool touched, bool changed)
+{
+	switch (p->b.kind) {
+	case DBG_WATCH_WRITE:
+		return changed;
+	case DBG_WATCH_READ:
+		return touched && !changed;
+	default:
+		return changed || touched;
+	}
+}
+
 int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 {
 	bool stops = false;
@@ -271,7 +289,7 @@ int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 		if (!p->guarded)
 			continue;
 		changed = is_changed(d, p);
-		if (!(p->b.kind == DBG_WATCH_WRITE ? changed : changed || touched))
+		if (!is_met(p, touched, changed))
 			continue;
 		if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {
 			report(d, t, p, touched ? d->fault_at : p->b.addr);
@@ -286,9 +304,10 @@ bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask)
 	if (!dbg_is_target(d, t))
 		return false;
 	for (unsigned i = 0; i < d->n_watch; i++) {
-		const struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
+		struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
+		bool written = p && p->b.kind == DBG_WATCH_READ && is_changed(d, p);
 
-		if (!p || !is_on(d, p) || !asks(d, t, p))
+		if (!p || written || !is_on(d, p) || !asks(d, t, p))
 			continue;
 		report(d, t, p, MAX(p->b.addr, d->watch[i].addr));
 		return true;
@@ -296,21 +315,41 @@ bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask)
 	return false;
 }
 
+static bool is_within(const struct dbg_point *p, const struct effect *e)
+{
+	return e->addr < p->b.addr + p->b.len && p->b.addr < e->addr + e->len;
+}
+
+static bool writes(const struct effect *e)
+{
+	return e->kind == EFFECT_MEM || e->kind == EFFECT_ZERO || e->kind == EFFECT_MAP;
+}
+
 static bool touches(const struct dbg_point *p, const struct effect *e)
 {
-	bool write = e->kind == EFFECT_MEM || e->kind == EFFECT_ZERO || e->kind == EFFECT_MAP;
 	bool read = e->kind == EFFECT_INPUT;
 
-	if (!(write && p->b.kind != DBG_WATCH_READ) && !(read && p->b.kind != DBG_WATCH_WRITE))
+	if (!(writes(e) && p->b.kind != DBG_WATCH_READ) && !(read && p->b.kind != DBG_WATCH_WRITE))
 		return false;
-	return e->addr < p->b.addr + p->b.len && p->b.addr < e->addr + e->len;
+	return is_within(p, e);
+}
+
+/* What the kernel has written there is not the doing of the next instruction that comes by. */
+static void note_effects(struct dbg *d, struct dbg_point *p, const struct event *ev)
+{
+	for (uint32_t k = 0; k < ev->n_effects && is_compared(p); k++)
+		if (writes(&ev->effects[k]) && is_within(p, &ev->effects[k])) {
+			(void)is_changed(d, p);
+			return;
+		}
 }
 
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
 	for (size_t i = 0; i < d->n_points; i++) {
-		const struct dbg_point *p = &d->points[i];
+		struct dbg_point *p = &d->points[i];
 
+		note_effects(d, p, ev);
 		if (!is_watch(p) || !is_on(d, p))
 			continue;
 		for (uint32_t k = 0; k < ev->n_effects; k++) {

@@ -11,7 +11,7 @@ struct dbg_point {
 	unsigned id;
 	struct dbg_break b;
 	bool guarded;   /* watched by taking pages away (guard.c) */
-	uint8_t *old;   /* if so: the bytes as they were; owned */
+	uint8_t *old;   /* of those, and of what is watched for reading: the bytes as they were; owned */
 };
 
 /* A snapshot and its place in history. seq orders those in the middle of one computation; 0: before its first instruction. */
@@ -135,7 +135,7 @@ int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
 bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask);
 /* The same of an event's effects. */
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
-/* A run begins: notes what guarded memory holds. */
+/* A run begins: notes what is in memory that is compared. */
 void dbg_breaks_note(struct dbg *d);
 void dbg_breaks_free(struct dbg *d);
 

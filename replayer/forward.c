@@ -341,6 +341,8 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 /* Breakpoints stand where the memory is now. */
 static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
+	if (ev->kind == EVENT_EXEC) /* memory is told by its address, and the new one may be where the old one was */
+		d->patched = NULL;
 	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT)
 		return dbg_breaks_sync(d);
 	if (!t || !dbg_is_target(d, t))
