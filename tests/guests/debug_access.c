@@ -1,4 +1,4 @@
-/* Words that only single instructions touch, which no jump of ours can replace: returns.
+/* Words that only single instructions touch, which no jump of ours can replace: returns. And a function to be called by a debugger.
  * flags: -O0 */
 #include <stdio.h>
 
@@ -16,6 +16,12 @@ __asm__(".pushsection .text\n"
 	".popsection\n");
 
 unsigned long calls;
+
+int spoil(void)
+{
+	calls = 99;
+	return *(volatile int *)8;
+}
 
 int main(void)
 {
