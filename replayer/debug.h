@@ -86,7 +86,7 @@ pid_t dbg_current(const struct dbg *d);
 /* ERR_NOT_FOUND: no such thread. In a system call: as a native debugger sees it (rip behind the instruction, orig_rax its number). */
 int dbg_regs(struct dbg *d, pid_t tid, struct user_regs_struct *ret) MUST_CHECK;
 int dbg_xstate(struct dbg *d, pid_t tid, void *buf, size_t cap, size_t *ret_len) MUST_CHECK;
-/* The signal that the thread is about to get, or got last. ERR_NOT_FOUND: none. */
+/* The signal that the thread is about to get. ERR_NOT_FOUND: it does not stand at the delivery of one. */
 int dbg_siginfo(struct dbg *d, pid_t tid, siginfo_t *ret) MUST_CHECK;
 
 /* --- memory --- */
