@@ -116,7 +116,16 @@ static int plant(struct dbg *d, struct rep_task *t, bool user)
 	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
 		if (!is_watch(&d->points[i]))
 			r = set_patch(d, t, d->points[i].b.addr);
-	for (size_t i = 0; i < ARRAY_SIZE(d->own) && r >= 0; i++)
+	return r;
+}
+
+/* What is searched may lie in a computation of another process: that has been interrupted there. */
+static int plant_own(struct dbg *d)
+{
+	struct rep_task *t = d->own[0] || d->own[1] ? dbg_next_task(d) : NULL;
+	int r = 0;
+
+	for (size_t i = 0; t && i < ARRAY_SIZE(d->own) && r >= 0; i++)
 		if (d->own[i])
 			r = set_patch(d, t, d->own[i]);
 	return r;
@@ -142,12 +151,16 @@ int dbg_breaks_sync(struct dbg *d)
 	bool user = d->goal && d->goal->user; /* searches of ours are quicker without the client's */
 	int r = clear_others(d, t ? t->t.mm : NULL);
 
-	if (!t || r < 0)
+	if (r < 0)
 		return r;
-	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user &&
+	if (t && t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user &&
 	    !(d->waits && d->patched_changes != t->t.mm->as.changes))
 		return eng_patch_sync(&t->t);
-	r = plant(d, t, user);
+	r = t ? plant(d, t, user) : 0;
+	if (r >= 0)
+		r = plant_own(d);
+	if (!t)
+		return r;
 	d->patched_user = user;
 	d->patched = t->t.mm;
 	d->patched_generation = d->generation;
@@ -358,7 +371,7 @@ int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev
 
 			if (!of || !dbg_is_target(d, of) || !touches(p, e) || !asks(d, of, p))
 				continue;
-			report(d, t, p, MAX(p->b.addr, e->addr));
+			report(d, of, p, MAX(p->b.addr, e->addr));
 			return 1;
 		}
 	}

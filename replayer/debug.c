@@ -445,10 +445,10 @@ static int forwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop
 	d->step_tid = how->how != DBG_CONTINUE ? how->tid : 0;
 	do {
 		r = dbg_forward(d, &g, ei);
-		*ret = d->stop;
 		if (r < 0 || how->how != DBG_RANGE || d->stop.kind != DBG_STOP_STEP || dbg_regs(d, how->tid, &regs) < 0)
 			break;
-	} while (regs.rip >= how->low && regs.rip < how->high);
+	} while (regs.rip >= how->low && regs.rip < how->high && !dbg_interrupted(d));
+	*ret = d->stop;
 	return r;
 }
 
@@ -489,7 +489,7 @@ static int go_to(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei)
 		r = dbg_forward(d, &g, ei);
 	for (uint64_t i = 0; i < to->steps && r == 0 && !to->arrived; i++) {
 		r = dbg_step_inside(d, ei);
-		r = r < 0 ? r : r ? 0 : ERR_NOT_FOUND;
+		r = r < 0 ? r : !r ? ERR_NOT_FOUND : dbg_interrupted(d);
 	}
 	if (to->arrived)
 		d->told = true;

@@ -69,14 +69,15 @@ static int hit(struct dbg *d, struct rep_task *t, uint64_t addr)
 static int before(void *ctx, struct rep_task *t)
 {
 	struct dbg *d = ctx;
-	int r;
+	bool steps = d->step_tid && t->guest_tid == d->step_tid; /* in a search also one of another process */
+	int r = 0;
 
-	if (!dbg_is_target(d, t))
-		return REP_RUNS;
-	r = dbg_breaks_watch(d, t);
-	if (r >= 0 && d->goal && d->goal->user)
+	d->checkpoint_due = false;
+	if (dbg_is_target(d, t))
+		r = dbg_breaks_watch(d, t);
+	if (r >= 0 && dbg_is_target(d, t) && d->goal && d->goal->user)
 		r = dbg_guard_on(d, t);
-	return r < 0 ? r : d->step_tid && t->guest_tid == d->step_tid ? REP_STEPS : REP_RUNS;
+	return r < 0 ? r : steps ? REP_STEPS : REP_RUNS;
 }
 
 static int passed(void *ctx, struct rep_task *t)
@@ -149,6 +150,7 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 	uint64_t addr;
 	int r;
 
+	d->checkpoint_due = false; /* it has stopped by itself before it could be halted for that */
 	if (dbg_guard_fault(d, t, st))
 		return touch(d, t, st);
 	if (st->kind != ENG_STOP_SIGNAL)
@@ -193,9 +195,20 @@ static bool interrupt_wanted(struct dbg *d)
 
 	if (!d->opt.tick || !d->opt.tick(d->opt.ctx, &p))
 		return false;
-	d->stop = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = d->stop_tid };
+	/* what ran may have been another process */
+	d->stop = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = dbg_task(d, d->stop_tid) ? d->stop_tid : 0 };
 	d->inner = false;
 	return true;
+}
+
+bool dbg_interrupted(struct dbg *d)
+{
+	uint64_t now = os_mono_ns();
+
+	if (now - d->last_tick < TICK_NS)
+		return false;
+	d->last_tick = now;
+	return interrupt_wanted(d);
 }
 
 static bool tick(void *ctx, struct rep_task *t)
@@ -291,10 +304,10 @@ static int happened(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
 	int r;
 
-	if (!t || !dbg_is_target(d, t) || !d->goal->user)
+	if (!t || !d->goal->user)
 		return 0;
-	r = dbg_breaks_effects(d, t, ev);
-	if (r)
+	r = dbg_breaks_effects(d, t, ev); /* calls of other processes may write here */
+	if (r || !dbg_is_target(d, t))
 		return r;
 	if (!d->muted && !d->only && returns_from_call(ev) && stops_at_call(d, ev->sysno)) {
 		d->stop = (struct dbg_stop){ .kind = DBG_STOP_CALL_RETURN, .tid = t->guest_tid, .sysno = ev->sysno };
@@ -353,29 +366,27 @@ static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *
 /* Lets the event happen: 1 something stops there. */
 static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
+	bool ours = t && dbg_is_target(d, t);
 	uint32_t number = ev->thread;
 	int stops, r;
 
-	(void)t;
 	/* what it says has to be asked before the reader goes on, what it does afterwards: effects are data, they stay */
 	r = rep_session_step(d->s, ei);
 	if (r < 0)
 		return r;
 	d->here = (struct dbg_here){ 0 };
 	d->told = false;
-	r = follow_memory(d, rep_task(d->s, number), ev);
+	t = rep_task(d->s, number);
+	r = follow_memory(d, t, ev);
 	if (r < 0)
 		return r;
-	stops = happened(d, rep_task(d->s, number), ev);
+	/* the end of a thread is written to memory that the others still have */
+	stops = happened(d, t || !ours ? t : dbg_any_task(d), ev);
 	if (stops)
 		return stops;
 	if (d->goal->keep && os_mono_ns() - d->last_checkpoint > d->interval_ns)
 		return dbg_checkpoint(d, ei);
-	if (os_mono_ns() - d->last_tick > TICK_NS) {
-		d->last_tick = os_mono_ns();
-		return interrupt_wanted(d);
-	}
-	return 0;
+	return dbg_interrupted(d);
 }
 
 /* The computation that the goal lies in begins or goes on. */
