@@ -313,7 +313,7 @@ int dbg_divert_end(struct dbg *d, struct errinfo *ei)
 	d->stop = stop;
 	d->stop_moves = d->moves;
 	d->told = d->here.arrived;
-	return MIN(r, 0);
+	return r > 0 ? errinfo_set(ei, ERR_INTERRUPTED, "interrupted on the way back to where the call began") : r;
 }
 
 int dbg_set_regs(struct dbg *d, pid_t tid, const struct user_regs_struct *r)
