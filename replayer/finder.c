@@ -49,13 +49,29 @@ static bool has_points(const struct dbg *d, uint64_t addr, uint64_t len)
 	return false;
 }
 
-bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
+/* How many bytes a jump at addr covers, 0: it cannot be. */
+static uint64_t jump_covers(struct dbg *d, struct rep_task *t, uint64_t addr)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct code_plan plan;
+	bool fits = is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan);
 
-	return is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan) &&
-	       !has_points(d, addr, plan.len);
+	return fits && !has_points(d, addr, plan.len) ? plan.len : 0;
+}
+
+bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	return jump_covers(d, t, addr) > 0;
+}
+
+bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b)
+{
+	uint64_t first = MIN(a, b), second = MAX(a, b), covers;
+
+	if (!b || a == b)
+		return dbg_finder_fits(d, t, a);
+	covers = jump_covers(d, t, first);
+	return covers && first + covers <= second && dbg_finder_fits(d, t, second);
 }
 
 static int set_rip(struct rep_task *t, uint64_t rip)
@@ -143,7 +159,7 @@ int dbg_finder_open(struct dbg *d)
 		return -ENOMEM;
 	d->finder = f;
 	f->t = t;
-	if (at != g->addr && close_by(at, g->addr))
+	if (at && g->addr && close_by(at, g->addr) && !dbg_finder_fits_both(d, t, at, g->addr))
 		return 0;
 	if (at)
 		r = open_state(d, f, g->state);
