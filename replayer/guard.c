@@ -51,6 +51,54 @@ static int protect(struct rep_task *t, uint64_t start, uint64_t end, uint32_t pr
 	return r < 0 ? r : (int)result;
 }
 
+/* The model does not know how far a stack has grown below its mapping: this is where it may have. */
+static struct mapping grown(const struct aspace *as, size_t i)
+{
+	struct mapping m = as->m[i];
+
+	m.end = m.start;
+	m.start = i ? as->m[i - 1].end : 0;
+	return m;
+}
+
+/* Takes away what is there of such a range: its upper part. */
+static int take_grown(struct rep_task *t, uint64_t start, uint64_t end, uint32_t prot)
+{
+	uint64_t absent = start, there = end;
+	int r = protect(t, start, end, prot);
+
+	while (r == -ENOMEM && there - absent > PAGE) {
+		uint64_t middle = ALIGN_DOWN(absent + (there - absent) / 2, PAGE);
+		int part = protect(t, middle, end, prot);
+
+		if (part < 0 && part != -ENOMEM)
+			return part;
+		*(part < 0 ? &absent : &there) = middle;
+	}
+	return r == -ENOMEM ? 0 : r;
+}
+
+/* A stack that has grown since has done so with the protection of its lowest page: PROT_GROWSDOWN goes down to its end. */
+static int give_grown(struct rep_task *t, uint64_t start, uint64_t end, uint32_t prot)
+{
+	int r = protect(t, start, end, prot | PROT_GROWSDOWN);
+
+	return r == -ENOMEM ? 0 : r;
+}
+
+static int protect_stack(const struct dbg_point *p, struct rep_task *t, size_t i, bool away)
+{
+	const struct mapping *m = &t->t.mm->as.m[i], below = grown(&t->t.mm->as, i);
+	uint64_t start, end;
+	int r = 0;
+
+	if (part_of(p, m, &start, &end))
+		r = away ? protect(t, start, end, allowed(p, m)) : give_grown(t, start, end, m->prot);
+	if (r >= 0 && part_of(p, &below, &start, &end))
+		r = away ? take_grown(t, start, end, allowed(p, m)) : give_grown(t, start, end, m->prot);
+	return r;
+}
+
 static int protect_point(const struct dbg_point *p, struct rep_task *t, bool away)
 {
 	const struct aspace *as = &t->t.mm->as;
@@ -60,7 +108,9 @@ static int protect_point(const struct dbg_point *p, struct rep_task *t, bool awa
 		const struct mapping *m = &as->m[i];
 		uint64_t start, end;
 
-		if (part_of(p, m, &start, &end))
+		if (m->flags & ASPACE_GROWSDOWN)
+			r = protect_stack(p, t, i, away);
+		else if (part_of(p, m, &start, &end))
 			r = protect(t, start, end, away ? allowed(p, m) : m->prot);
 	}
 	return r;
@@ -97,6 +147,14 @@ int dbg_guard_off(struct dbg *d)
 	return t ? protect_all(d, t, false) : 0;
 }
 
+/* Has a stack grown by this access from a page that is away? */
+static bool is_grown_from(const struct dbg_point *p, struct rep_task *t, const siginfo_t *si)
+{
+	const struct mapping *m = aspace_next(&t->t.mm->as, (uint64_t)si->si_addr);
+
+	return m && m->flags & ASPACE_GROWSDOWN && si->si_code == SEGV_ACCERR && (uint64_t)si->si_addr < p->b.addr && p->b.addr < m->end;
+}
+
 bool dbg_guard_fault(struct dbg *d, struct rep_task *t, const struct eng_stop *st)
 {
 	siginfo_t si;
@@ -107,7 +165,9 @@ bool dbg_guard_fault(struct dbg *d, struct rep_task *t, const struct eng_stop *s
 		const struct dbg_point *p = &d->points[i];
 		uint64_t first = ALIGN_DOWN(p->b.addr, PAGE);
 
-		if (is_guarded(p) && (uint64_t)si.si_addr - first < ALIGN_UP(p->b.addr + p->b.len, PAGE) - first) {
+		if (!is_guarded(p))
+			continue;
+		if ((uint64_t)si.si_addr - first < ALIGN_UP(p->b.addr + p->b.len, PAGE) - first || is_grown_from(p, t, &si)) {
 			d->fault_at = (uint64_t)si.si_addr;
 			return true;
 		}
