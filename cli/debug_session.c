@@ -227,8 +227,8 @@ static int serve_clients(struct session *s, int listen_fd)
 		r = serve(s, fd, fd);
 		if (r == STUB_KILLED)
 			return 0;
-		if (r < 0 && dbg_lost(s->dbg))
-			return EXIT_INTERNAL;
+		if (dbg_lost(s->dbg))
+			return fail(EXIT_INTERNAL, "the replay of %s broke: no debugger can be served any more", s->job->id.hex);
 	}
 }
 

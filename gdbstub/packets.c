@@ -55,7 +55,7 @@ void stub_packet(struct stub *s)
 	r = p->fn(s, &v);
 	if (r < 0) {
 		buf_clear(&s->reply);
-		stub_refuse(s, r, err_str(r));
+		stub_refuse(s, r, r == ERR_NOT_FOUND ? "there is nothing of that kind at this position" : err_str(r));
 	}
 }
 

@@ -455,7 +455,7 @@ static int one_event(struct dbg *d, struct errinfo *ei)
 		return at_end(d);
 	d->here.arrived = true;
 	if (d->s->event == g->events)
-		return g->arrive ? 2 : ERR_NOT_FOUND;
+		return g->arrive ? 2 : errinfo_set(ei, ERR_NOT_FOUND, "the thread does not come to that place");
 	if (is_end(d, t, ev))
 		return at_end(d);
 	if (arrival_stops(d, t, ev)) {

@@ -128,6 +128,17 @@ static bool faulted(struct dbg *d)
 	return rep_session_pending(d->s, &ev, NULL) > 0 && ev->kind == EVENT_SIGNAL && !(ev->flags & EVENT_F_ASYNC);
 }
 
+/* Not taken: it stands where it stood, as far as that is possible. */
+static void place_drop(struct dbg *d, struct dbg_place *p)
+{
+	struct errinfo ei = { 0 };
+
+	if (p->ahead && p->snap && !d->lost && dbg_restore_inside(d, p->snap, &p->here, &ei) < 0)
+		log_debug("not back: %s", ei.text);
+	dbg_place_done(d, p);
+	*p = (struct dbg_place){ 0 };
+}
+
 int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct errinfo *ei)
 {
 	int r = 0;
@@ -141,6 +152,8 @@ int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct erri
 		r = dbg_state_take(d, &ret->state, ei);
 		ret->goal.state = &ret->state;
 	}
+	if (r < 0)
+		place_drop(d, ret);
 	return r;
 }
 
