@@ -179,26 +179,35 @@ uint64_t dbg_finder_needs(const struct dbg *d, bool state)
 	return (f && f->has_count) || g->addr == at ? 0 : g->addr;
 }
 
-int dbg_finder_close(struct dbg *d)
+/* Before it goes: what it has counted. A thread that is about to be counted is brought through that. */
+static int read_counters(struct dbg *d, struct dbg_finder *f)
 {
-	struct dbg_finder *f = d->finder;
-	bool counts_state = f && f->has_state && d->goal->addr == f->state.at;
-	int r = 0, closed;
+	bool counts_state = f->has_state && d->goal->addr == f->state.at;
+	int r = f->has_state ? rep_site_to_origin(&f->state) : 0;
 
-	if (!f)
-		return 0;
-	d->finder = NULL;
+	if (r >= 0 && f->has_count)
+		r = rep_site_to_origin(&f->count);
 	d->uncounted = 0;
 	if (f->has_state)
 		note_uncounted(d, &f->state);
 	if (f->has_count)
 		note_uncounted(d, &f->count);
-	if (counts_state) {
+	if (r >= 0 && counts_state) {
 		r = get_counter(&f->state, &d->hits);
 		d->hits -= f->found;
 	}
-	if (f->has_count)
-		r = get_counter(&f->count, &d->hits);
+	return r >= 0 && f->has_count ? get_counter(&f->count, &d->hits) : r;
+}
+
+int dbg_finder_close(struct dbg *d)
+{
+	struct dbg_finder *f = d->finder;
+	int r, closed;
+
+	if (!f)
+		return 0;
+	d->finder = NULL;
+	r = read_counters(d, f);
 	if (f->has_state) {
 		closed = rep_site_close(&f->state);
 		r = r < 0 ? r : closed;

@@ -409,6 +409,21 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	return dbg_interrupted(d);
 }
 
+/* Is it in the goal's state where a run begins, or goes on after a tick? Its pass, if that is counted already, was one too many: those before count. */
+static int already_there(struct dbg *d, struct rep_task *t)
+{
+	const struct dbg_goal *g = d->goal;
+	struct user_regs_struct *regs;
+	int r = eng_regs(&t->t, &regs);
+
+	if (r < 0 || regs->rip != g->state->point.regs.rip)
+		return MIN(r, 0);
+	r = dbg_state_equal(t, g->state);
+	if (r > 0 && g->addr == regs->rip && (d->counting ? !d->by_int3 && d->uncounted != g->addr : g->base > 0))
+		d->hits--;
+	return r;
+}
+
 /* The computation that the goal lies in begins or goes on. */
 static int look_out(struct dbg *d)
 {
@@ -419,16 +434,14 @@ static int look_out(struct dbg *d)
 
 	if (!near_goal(d) || (!g->state && !g->addr) || d->finder)
 		return 0;
+	if (d->counting && g->addr && d->hits == g->hits) /* the tick came when it had just been counted */
+		return 2;
 	if (t && g->addr && !d->counting && eng_regs(&t->t, &regs) >= 0 && regs->rip == g->addr)
 		d->standing = g->addr;
-	d->counting = true;
-	if (t && g->state) {
-		r = eng_regs(&t->t, &regs);
-		if (r >= 0 && regs->rip == g->state->point.regs.rip)
-			r = dbg_state_equal(t, g->state);
-	}
+	r = t && g->state ? already_there(d, t) : 0;
 	if (r)
 		return r < 0 ? r : 2;
+	d->counting = true;
 	r = dbg_finder_open(d);
 	d->by_int3 = g->addr && dbg_finder_needs(d, g->state && g->addr == g->state->point.regs.rip);
 	if (!d->by_int3)
