@@ -71,8 +71,8 @@ static void where_text(struct monitor *m, const struct dbg_pos *p)
 
 int monitor_where(struct monitor *m)
 {
-	struct dbg_pos p;
-	int r = dbg_where(m->s->d, &p, &m->ei);
+	struct dbg_pos p = { .events = dbg_events(m->s->d) };
+	int r = dbg_diverted(m->s->d) ? 0 : dbg_where(m->s->d, &p, &m->ei);
 
 	if (r < 0)
 		return r;
@@ -205,6 +205,8 @@ int monitor_last_write(struct monitor *m)
 		r = monitor_set(m, "position", json_null());
 	s->interrupted = false; /* the way back is not what the user wanted to stop */
 	r2 = dbg_seek(s->d, &home, &back, r < 0 ? &ignored : &m->ei);
+	if (r >= 0 && r2 >= 0 && back.kind == DBG_STOP_INTERRUPTED)
+		return errinfo_set(&m->ei, ERR_INTERRUPTED, "interrupted on the way back: the session is elsewhere now, see monitor hermit where");
 	return r < 0 ? r : r2;
 }
 

@@ -60,7 +60,7 @@ const struct manifest_process *dbg_process(const struct dbg *d);
 
 /* --- where it stands --- */
 
-/* Exact, but may have to replay a span to count. With an interrupt: ERR_INTERRUPTED. */
+/* Exact, but may have to replay a span to count. With an interrupt: ERR_INTERRUPTED. In a diversion: ERR_BUSY. */
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei) MUST_CHECK;
 uint64_t dbg_events(const struct dbg *d);     /* replayed so far */
 uint64_t dbg_time_ns(const struct dbg *d);    /* of the last one, since the recording began */

@@ -270,7 +270,7 @@ int dbg_divert_resume(struct dbg *d, const struct dbg_resume *how, struct dbg_st
 	if (r >= 0)
 		t->over = regs->rip;
 	while (r == 0 || (r == 1 && d->stop.kind == DBG_STOP_STEP && how->how == DBG_RANGE && eng_regs(&t->t, &regs) >= 0 &&
-			  regs->rip >= how->low && regs->rip < how->high))
+			  regs->rip >= how->low && regs->rip < how->high && !dbg_interrupted(d)))
 		r = run_on(d, t);
 	d->goal = NULL;
 	*ret = d->stop;

@@ -245,6 +245,8 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 {
 	int r;
 
+	if (d->diverted)
+		return errinfo_set(ei, ERR_BUSY, "a call of a function is going on: its copy has no position");
 	*ret = (struct dbg_pos){ .events = d->s->event };
 	if (d->here.arrived || !d->here.computing) {
 		ret->arrived = d->here.arrived;
