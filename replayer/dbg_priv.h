@@ -189,7 +189,7 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei) MUS
 /* One instruction of the thread that runs, within this computation. 1 done. 0: none is left, the next event's place is reached
  * (here.arrived). */
 int dbg_step_inside(struct dbg *d, struct errinfo *ei) MUST_CHECK;
-/* For loops of single steps, which no tick stops: does the client want to stop (d->stop is set)? Asks it every 50 ms. */
+/* For loops of single steps or of short runs, which ticks seldom stop: does the client want to stop (d->stop is set)? Asks it every 50 ms. */
 bool dbg_interrupted(struct dbg *d);
 void dbg_clock(bool on);
 

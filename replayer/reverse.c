@@ -56,6 +56,9 @@ static int run_stretch(struct dbg *d, struct stretch *s, uint64_t n, struct erri
 		s->last = d->stop;
 		if (++stops == n)
 			return 0;
+		r = dbg_interrupted(d); /* between stops that are close to each other few ticks come through */
+		if (r)
+			break;
 		r = go_over(d);
 	}
 	s->stops = stops;
