@@ -128,6 +128,12 @@ static int watched(struct dbg *d, struct rep_task *t)
 	return dbg_breaks_watched(d, t, mask) ? 1 : 2;
 }
 
+/* A hit that does not matter. Between many of them few ticks come through. */
+static int go_on(struct dbg *d)
+{
+	return d->goal && d->goal->user && dbg_interrupted(d) ? ERR_STOPPED : 1;
+}
+
 /* It wanted to touch guarded memory: it does, and stops if that matters. The step may end in something else: *st. */
 static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
 {
@@ -146,7 +152,7 @@ static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
 	if (dbg_breaks_guarded(d, t) || hit == 1)
 		return ERR_STOPPED;
 	if (d->step_tid != t->guest_tid)
-		return 1;
+		return go_on(d);
 	d->stop = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = t->guest_tid };
 	return ERR_STOPPED;
 }
@@ -174,7 +180,7 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 	}
 	r = watched(d, t);
 	if (r < 0 || (r == 2 && !is_step))
-		return r < 0 ? r : 1;
+		return r < 0 ? r : go_on(d);
 	if (r == 1) {
 		d->inner = false;
 		return ERR_STOPPED;
@@ -186,7 +192,7 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 		regs->rip = addr;
 		eng_regs_changed(&t->t);
 		r = hit(d, t, addr);
-		return r < 0 ? r : 1;
+		return r < 0 ? r : go_on(d);
 	}
 	if (is_step && d->step_tid == t->guest_tid) {
 		d->inner = false;
