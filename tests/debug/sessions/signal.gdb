@@ -45,6 +45,8 @@ reverse-stepi
 stepi
 continue
 #= SIGSEGV|No more reverse-execution history|exited
+continue
+#= No more reverse-execution history|exited
 break fault
 reverse-continue
 #= fault|SIGSEGV
