@@ -24,9 +24,19 @@ uint64_t rep_cond_at(const struct rep_cond *c)
 	return c->site.at;
 }
 
+uint64_t rep_cond_len(const struct rep_cond *c)
+{
+	return c->site.plan.len;
+}
+
 bool rep_cond_covers(const struct rep_cond *c, uint64_t addr, uint64_t len)
 {
 	return c->site.room && len && addr < c->site.room + REP_ROOM && len > c->site.room - MIN(addr, c->site.room);
+}
+
+bool rep_cond_meets(const struct rep_cond *c, uint64_t addr, uint64_t len)
+{
+	return addr - c->site.at < c->site.plan.len || c->site.at - addr < len;
 }
 
 void rep_cond_forget(struct rep_cond *c)
@@ -69,10 +79,38 @@ static int build(struct rep_site *site, const struct code_expr *condition)
 	return r < 0 ? r : eng_write(&site->t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
 }
 
+/* At the entry of a call that is still to be made. Its instruction is run again: no breakpoint there. */
+static int unmap_at_entry(struct rep_task *t, const uint64_t args[6], uint64_t entry, int64_t *ret)
+{
+	int r = eng_patch_lift(&t->t, entry, 2), back;
+
+	if (r >= 0)
+		r = eng_remote_at_entry(&t->t, SYS_munmap, args, ret);
+	back = eng_patch_lower(&t->t, entry, 2);
+	return MIN(r, back);
+}
+
+static int unmap(const struct rep_site *site, struct rep_task *t, int64_t *ret)
+{
+	const uint64_t args[6] = { site->room, REP_ROOM };
+	struct user_regs_struct *r, saved;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	saved = *r;
+	if (t->place == REP_ENTRY && !t->in_call && saved.orig_rax != UINT64_MAX)
+		return unmap_at_entry(t, args, saved.rip - 2, ret);
+	rc = rep_remote_quiet(t, SYS_munmap, args, ret);
+	if (rc >= 0 && t->in_call) /* debuggers look at all of them */
+		eng_regs_set(&t->t, &saved);
+	return rc;
+}
+
 static int give_back(struct rep_site *site, struct rep_task *t)
 {
 	int64_t result = 0;
-	int r = site->room ? rep_remote_quiet(t, SYS_munmap, (uint64_t[6]){ site->room, REP_ROOM }, &result) : 0;
+	int r = site->room ? unmap(site, t, &result) : 0;
 
 	site->room = 0;
 	return r < 0 ? r : (int)MIN(result, 0);
