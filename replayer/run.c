@@ -9,6 +9,8 @@
 #include "base/os.h"
 #include "engine/patch.h"
 
+#define TRAP_FLAG 0x100ull
+
 static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
 {
 	siginfo_t si;
@@ -102,6 +104,19 @@ static bool is_step(struct rep_task *t, const struct eng_stop *st)
 	return st->kind == ENG_STOP_SIGNAL && st->signo == SIGTRAP && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_TRACE;
 }
 
+/* A call leaves the flags in r11, with the one that made it a step. */
+static int hide_step(struct rep_task *t)
+{
+	struct user_regs_struct *regs;
+	int r = eng_regs(&t->t, &regs);
+
+	if (r < 0)
+		return r;
+	regs->r11 &= ~TRAP_FLAG;
+	eng_regs_changed(&t->t);
+	return 0;
+}
+
 /* One instruction, below the breakpoints of a debugger. */
 static int step(struct rep_task *t, struct eng_stop *ret)
 {
@@ -129,6 +144,8 @@ static int step(struct rep_task *t, struct eng_stop *ret)
 		r = 0;
 	}
 	lowered = eng_patch_lower(&t->t, at, 1);
+	if (r >= 0 && ret->kind == ENG_STOP_SECCOMP)
+		r = hide_step(t);
 	return r < 0 ? r : lowered;
 }
 

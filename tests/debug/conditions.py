@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Breakpoints with conditions that the guest evaluates by itself must stop where those stop that the server evaluates.
+
+usage: tests/debug/conditions.py [--visits 2000] [--only NAME] [-v]
+
+The guest debug_conditions is recorded. For each condition it is run from the beginning to the end, once with the condition alone, so
+that a jump to its code may stand in the guest, and once together with another one that is always false: then the server evaluates both, at
+an int3. The stops must be the same ones, with the same registers and memory; the last of them must come backwards too, in both ways.
+"""
+import argparse
+import struct
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import rsp  # noqa: E402
+from guests import build_guest  # noqa: E402
+from random_walk import symbols  # noqa: E402
+
+RSI, RDI = 4, 5
+FALSE = bytes((0x22, 0, 0x27))
+STOPS_MAX = 400
+BACK = 6
+
+
+class Wrong(Exception):
+    """The stops differ; the text says where."""
+
+
+def reg(n):
+    return struct.pack(">BH", 0x26, n)
+
+
+def const(n):
+    return struct.pack(">BQ", 0x25, n)
+
+
+ADD, REM, LSH, AND, EQUAL, LESS, REF8, REF32, REF64, END = (bytes((n,)) for n in (0x02, 0x08, 0x09, 0x0F, 0x13, 0x15, 0x17, 0x19, 0x1A, 0x27))
+
+
+def conditions(names, visits):
+    """{name: (bytecode, is it ever true)}"""
+    return {
+        "one": (reg(RSI) + const(visits * 7 + 5) + EQUAL + END, True),
+        "some": (reg(RSI) + const(997) + REM + const(5) + EQUAL + END, True),
+        "never": (reg(RSI) + const(1 << 40) + EQUAL + END, False),
+        "memory": (const(names["total"]) + REF64 + const(211) + REM + const(3) + EQUAL + END, True),
+        # an item that is no address: an error, which counts as true
+        "fault": (reg(RDI) + const(8) + ADD + REF32 + const(77) + EQUAL + END, True),
+        # counts beyond 63 shift everything out
+        "shift": (const(1) + reg(RSI) + const(100) + REM + LSH + const(1 << 36) + AND + reg(RSI) + const(40) + LESS + AND + END, False),
+        "code": (const(names["visit"]) + REF8 + const(0xCC) + EQUAL + END, False),
+        "threads": (reg(RSI) + const(2000000 + visits // 2) + EQUAL + END, True),
+        "handler": (const(1000000) + reg(RSI) + LESS + reg(RSI) + const(1000100) + LESS + AND + END, True),
+    }
+
+
+def insert(client, address, code, alone):
+    client.ok("Z0,%x,1;X%x,%s%s" % (address, len(code), code.hex(), "" if alone else "X%x,%s" % (len(FALSE), FALSE.hex())))
+
+
+def look(client, names):
+    """What tells a stop from others."""
+    regs = client.regs()
+    return client.current(), regs["rip"], regs["rsi"], regs["rdi"], regs["rsp"], regs["eflags"], client.read_number(names["total"])
+
+
+def run(client, backwards):
+    while True:
+        stop = client.reverse_cont(timeout=120) if backwards else client.cont(timeout=120)
+        if not stop.reason().startswith("signal"):
+            return stop
+
+
+def stops(client, names, backwards, most):
+    found = []
+    while len(found) < most:
+        if not backwards and client.pc() == names["visit"]:
+            client.step(client.current())  # as debuggers do; it meets no breakpoint
+        reason = run(client, backwards).reason()
+        if reason in ("begin", "end", "exit"):
+            return found
+        if reason != "break":
+            raise Wrong("a run stops with %s" % reason)
+        found.append(look(client, names))
+    return found
+
+
+def compare(name, what, mine, other):
+    if mine == other:
+        return
+    at = next((i for i, (a, b) in enumerate(zip(mine, other)) if a != b), min(len(mine), len(other)))
+    raise Wrong("%s: %s: %d stops of the guest, %d of the server; number %d is %s and %s" % (
+        name, what, len(mine), len(other), at, mine[at:at + 1], other[at:at + 1]))
+
+
+def check(client, names, name, code, is_true, say):
+    began, ways, ends = time.monotonic(), {}, []
+    for alone in (True, False):
+        client.monitor("hermit goto start")
+        insert(client, names["visit"], code, alone)
+        started = time.monotonic()
+        ways[alone] = stops(client, names, False, STOPS_MAX)
+        ends.append(client.where())
+        middle = time.monotonic()
+        ways[alone, "back"] = stops(client, names, True, BACK)
+        client.remove(rsp.BREAK, names["visit"])
+        say("%s: %s: %d stops, %.2f s; %d backwards, %.2f s" % (name, "guest" if alone else "server", len(ways[alone]), middle - started,
+                                                               len(ways[alone, "back"]), time.monotonic() - middle))
+    compare(name, "forwards", ways[True], ways[False])
+    compare(name, "backwards", ways[True, "back"], ways[False, "back"])
+    if ends[0] != ends[1]:
+        raise Wrong("%s: the guest's runs end at %s, the server's at %s" % (name, *ends))
+    there = ways[True] if len(ways[True]) < STOPS_MAX else ways[True][:-1]
+    compare(name, "back again", ways[True, "back"], there[::-1][:BACK])
+    if bool(ways[True]) != is_true:
+        raise Wrong("%s: %d stops" % (name, len(ways[True])))
+    say("%s: %.1f s" % (name, time.monotonic() - began))
+
+
+def walk(args, hermit, options, say):
+    program = build_guest("debug_conditions")
+    ident = hermit.record([program, str(args.visits)])
+    hermit.env["HERMIT_LOG"] = "replayer:debug"
+    server = hermit.serve(ident, options)
+    names = symbols(program)
+    with server.connect(timeout=120) as client:
+        for name, (code, is_true) in conditions(names, args.visits).items():
+            if args.only in (None, name):
+                check(client, names, name, code, is_true, say)
+    if "the guest evaluates the condition" not in server.said():
+        raise Wrong("the guest has not evaluated any condition")
+
+
+def main():
+    p = argparse.ArgumentParser(prog="tests/debug/conditions.py")
+    p.add_argument("--visits", type=int, default=2000)
+    p.add_argument("--only", help="name of a condition")
+    p.add_argument("-v", "--verbose", action="store_true")
+    args = p.parse_args()
+    started = time.monotonic()
+    with rsp.Hermit() as hermit:
+        try:
+            walk(args, hermit, [], lambda text: args.verbose and print(text, flush=True))
+        except (Wrong, rsp.RspError) as e:
+            print("FAIL conditions: %s" % e)
+            for server in hermit.servers:
+                print("the server said: %s" % server.said()[-2000:])
+            return 1
+    print("conditions: passed after %.0f s" % (time.monotonic() - started))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
