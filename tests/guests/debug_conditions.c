@@ -44,7 +44,7 @@ static void *thread(void *arg)
 
 static void mappings(unsigned long n)
 {
-	size_t size = 1 << 20;
+	size_t size = 1 << 14;
 	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (unsigned long i = 0; i < n && p != MAP_FAILED; i++) {
@@ -54,6 +54,7 @@ static void mappings(unsigned long n)
 		visits(i * 100, i * 100 + 100);
 		munmap(mmap(NULL, 64 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 64 << 20);
 	}
+	munmap(p, size);
 }
 
 static void children(unsigned long n)
@@ -81,6 +82,7 @@ int main(int argc, char **argv)
 	unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 0) : 2000;
 	struct itimerval often = {{0, 3000}, {0, 3000}}, never = {{0, 0}, {0, 0}};
 	pthread_t threads[3];
+	pthread_attr_t attr;
 
 	for (unsigned i = 0; i < 8; i++)
 		items[i] = (struct item){&items[(i + 1) % 8], i};
@@ -92,8 +94,10 @@ int main(int argc, char **argv)
 	children(n);
 	sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm, .sa_flags = SA_RESTART}, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10); /* states of them are compared */
 	for (unsigned i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, thread, &n);
+		pthread_create(&threads[i], &attr, thread, &n);
 	while (ticks < 5) {
 		visits(0, 100);
 		usleep(200); /* it is not to be called millions of times: a debugger may stop at each */
