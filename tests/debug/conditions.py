@@ -6,6 +6,7 @@ usage: tests/debug/conditions.py [--visits 2000] [--only NAME] [-v]
 The guest debug_conditions is recorded. For each condition it is run from the beginning to the end, once with the condition alone, so
 that a jump to its code may stand in the guest, and once together with another one that is always false: then the server evaluates both, at
 an int3. The stops must be the same ones, with the same registers and memory; the last of them must come backwards too, in both ways.
+Then the guest debug_count is interrupted while a condition is false all the time.
 """
 import argparse
 import re
@@ -22,6 +23,7 @@ RSI, RDI = 4, 5
 FALSE = bytes((0x22, 0, 0x27))
 STOPS_MAX = 400
 BACK = 6
+CALLS = 80000000
 
 
 class Wrong(Exception):
@@ -119,7 +121,42 @@ def check(client, names, name, code, is_true, say):
     say("%s: %.1f s" % (name, time.monotonic() - began))
 
 
-def walk(args, hermit, say):
+def interrupts(hermit, say):
+    """Stopped anywhere, most often in a trampoline, the thread stands in its own code, in a state that is found again, and it goes on."""
+    program = build_guest("debug_count", "-O2")
+    server = hermit.serve(hermit.record([program, str(CALLS)]))
+    low, stopped = (1 << 40), 0
+    with server.connect(timeout=120) as client:
+        start, _, _, _ = next(m for m in client.maps(rsp.pid_of(client.threads()[0])) if m[3] == program)
+        tick = symbols(program)["tick"] + start
+        condition = reg(RDI) + const(CALLS - 10) + EQUAL + END
+        insert(client, tick, condition, True)
+        for wait in (0.06, 0.02, 0.1, 0.03, 0.05, 0.04):
+            client.send("vCont;c")
+            time.sleep(wait)
+            client.interrupt()
+            if client.wait(120).reason() == "break":
+                break
+            stopped += 1
+            state, regs, where = rsp.state(client), client.regs(), client.where()
+            if not start <= regs["rip"] < start + 0x10000:
+                raise Wrong("interrupted at %#x, outside of the program" % regs["rip"])
+            client.goto("start")
+            client.goto(where)
+            found = rsp.differences(state, rsp.state(client))
+            if found:
+                raise Wrong("interrupted at %s the state is not that of the position: %s" % (where, found[:5]))
+            low = min(low, regs["rdi"])
+        else:
+            run(client, False)
+        if client.pc() != tick or client.regs()["rdi"] != CALLS - 10:
+            raise Wrong("after interrupts the run stops at %#x with %d" % (client.pc(), client.regs()["rdi"]))
+    if not stopped:
+        raise Wrong("no run was interrupted")
+    say("interrupts: %d, the first after %d calls" % (stopped, low))
+
+
+def compare_ways(args, hermit, say):
     program = build_guest("debug_conditions")
     ident = hermit.record([program, str(args.visits)])
     hermit.env["HERMIT_LOG"] = "replayer:debug"
@@ -132,7 +169,7 @@ def walk(args, hermit, say):
     # the child that was forked; what the parent does is not its business
     child = re.findall(r"^ +(\d+) +\d+-\d+ ", server.said(), re.M)[1]
     with hermit.serve(ident, ["-p", child]).connect(timeout=120) as client:
-        for name in ("some", "never"):
+        for name in ("some", "never") if args.only is None else ():
             code, is_true = conditions(names, args.visits)[name]
             check(client, names, "child: " + name, code, is_true, say)
     if "the guest evaluates the condition" not in server.said():
@@ -142,13 +179,21 @@ def walk(args, hermit, say):
 def main():
     p = argparse.ArgumentParser(prog="tests/debug/conditions.py")
     p.add_argument("--visits", type=int, default=2000)
-    p.add_argument("--only", help="name of a condition")
+    p.add_argument("--only", help="name of a condition, or interrupts")
     p.add_argument("-v", "--verbose", action="store_true")
     args = p.parse_args()
     started = time.monotonic()
+
+    def say(text):
+        if args.verbose:
+            print(text, flush=True)
+
     with rsp.Hermit() as hermit:
         try:
-            walk(args, hermit, lambda text: args.verbose and print(text, flush=True))
+            if args.only != "interrupts":
+                compare_ways(args, hermit, say)
+            if args.only in (None, "interrupts"):
+                interrupts(hermit, say)
         except (Wrong, rsp.RspError) as e:
             print("FAIL conditions: %s" % e)
             for server in hermit.servers:
