@@ -306,8 +306,9 @@ class Rsp:
             self.ok("Hc" + thread)
         return self.run("bs", timeout)
 
-    def insert(self, kind, address, length=1):
-        self.ok("Z%d,%x,%x" % (kind, address, length))
+    def insert(self, kind, address, length=1, condition=None):
+        """condition: bytecode of an agent expression"""
+        self.ok("Z%d,%x,%x%s" % (kind, address, length, ";X%x,%s" % (len(condition), condition.hex()) if condition else ""))
 
     def remove(self, kind, address, length=1):
         self.ok("z%d,%x,%x" % (kind, address, length))
