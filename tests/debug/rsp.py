@@ -22,7 +22,7 @@ HERMIT = os.path.abspath(os.environ.get("HERMIT", os.path.join(BUILD, "hermit"))
 SUPPORTED = (b"qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+;no-resumed+;xmlRegisters=i386;"
              b"QStartNoAckMode+;error-message+")
 BREAK, HW_BREAK, WATCH, READ_WATCH, ACCESS_WATCH = range(5)
-LARGE = 32 << 20
+LARGE = 1 << 20
 UNCOMPARED = ("[vvar", "[vsyscall]", "[vdso]")
 
 

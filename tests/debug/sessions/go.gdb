@@ -7,20 +7,20 @@ target remote localhost:{port}
 handle SIGURG nostop noprint pass
 break main.spin
 continue
-#= Breakpoint 1, main\.spin
+#= Breakpoint 1[.0-9]*, main\.spin
 backtrace 2
 #= main\.
 #state
 info threads
 #= Thread
 continue 2
-#= Breakpoint 1, .*main\.spin
+#= Breakpoint 1[.0-9]*, .*main\.spin
 reverse-continue 2
-#= Breakpoint 1, .*main\.spin
+#= Breakpoint 1[.0-9]*, .*main\.spin
 #state
 break main.main
 reverse-continue
-#= Breakpoint 2, .*main\.main
+#= Breakpoint 2[.0-9]*, .*main\.main
 #state
 next
 reverse-next
