@@ -14,9 +14,18 @@ struct dbg_point {
 	uint8_t *old;   /* of those, and of what is watched for reading: the bytes as they were; owned */
 };
 
-/* A snapshot and its place in history. seq orders those in the middle of one computation; 0: before its first instruction. */
+/* A snapshot and its place in history: see checkpoints.c. */
 struct dbg_checkpoint {
-	uint64_t events, seq;
+	uint64_t events;
+	uint64_t id;
+	bool computing;              /* in the middle of computation, else before its first instruction. Only then: */
+	bool rolling;                /* made by a search that came closer to a place */
+	bool vague;                  /* it costs much to find it again */
+	bool named;                  /* a client knows its name */
+	uint64_t parent;             /* id of the one that it came from; 0: from the beginning of the computation */
+	uint64_t spent_ns;           /* CPU time since the computation began, an estimate */
+	uint64_t addr, hits;         /* the thread has stood at addr for so many times since, here included; 0: not known */
+	struct dbg_state *state;     /* owned; its snapshot is this one */
 	struct rep_snapshot *snap;
 };
 
@@ -26,10 +35,20 @@ struct dbg_goal {
 	bool arrive;                         /* ... and the next one's place is reached */
 	struct dbg_state *state;             /* ... and the thread that runs then is in that state; NULL: any */
 	uint64_t addr, hits;                 /* ... and it stands there for so many times; 0: does not matter */
+	uint64_t base;                       /* hits before the place where it starts, within that computation */
 	bool user;                           /* breakpoints, signals and calls stop as the client wants it */
 	bool keep;                           /* checkpoints are made on the way */
+	bool roll;                           /* rolling ones are made in the goal's computation */
 };
 #define DBG_FOREVER UINT64_MAX
+
+/* Where it stands. */
+struct dbg_here {
+	bool arrived;      /* at the next event's place, for the client to see */
+	bool computing;    /* the thread that runs next has executed instructions since the last event */
+	uint64_t from;     /* id of the last checkpoint of this computation that it came from, 0 = none */
+	uint64_t spent_ns; /* as of checkpoints, at the last look */
+};
 
 /* The state of a thread in the middle of computation, to know it again. Equal states of one computation are one place: there is no
  * difference that anybody could see. */
@@ -45,14 +64,10 @@ struct dbg_place {
 	struct dbg_state state;    /* goal.state points here when it is in the middle of computation */
 	struct rep_snapshot *snap; /* the place itself, when the goal is somewhere else or cannot tell it: owned, or NULL */
 	uint64_t ahead;            /* so many single steps is the goal behind the place */
+	struct dbg_here here;      /* as it was there */
 };
 
-/* Where it stands. */
-struct dbg_here {
-	bool arrived;     /* at the next event's place, for the client to see */
-	bool computing;   /* the thread that runs next has executed instructions since the last event */
-	uint64_t seq;     /* of the last checkpoint of this computation that it came from */
-};
+enum dbg_due { DBG_DUE_NONE, DBG_DUE_USUAL, DBG_DUE_ROLLING };
 
 struct dbg {
 	struct rep_session *s;
@@ -96,17 +111,34 @@ struct dbg {
 	bool patched_user;           /* those of the client are among the patches */
 	struct dbg_finder *finder;   /* NULL: none is open */
 	uint64_t uncounted;          /* a thread stands there, was interrupted, and is not counted yet; 0 = none */
+	bool by_int3;                /* goal->addr is counted here, not by a jump in the guest */
+	bool counting;               /* the count has begun */
 	uint64_t standing;           /* address at which the thread stood when counting began: that does not count. 0 = none */
 	uint64_t last_tick, last_checkpoint;
-	bool checkpoint_due, told;   /* told: this arrival has stopped the client already */
+	uint64_t last_roll_ns;       /* CPU time of the computation at the last rolling checkpoint */
+	enum dbg_due checkpoint_due;
+	bool told;                   /* this arrival has stopped the client already */
+
+	/* checkpoints.c */
+	struct dbg_checkpoint *checkpoints; /* in order of events; within one computation by CPU time */
+	size_t n_checkpoints;
+	uint64_t last_checkpoint_id;
+	uint64_t pinned[2];          /* ids of some that may not be dropped now, 0 = none */
+	uint64_t interval_ns;
+	uint64_t roll_cost;          /* of the last rolling one, in ns */
+	uint64_t next_memory;        /* when to ask again how much they hold */
+	unsigned tries;
+	pid_t seen_tgid;             /* CPU time at the last look */
+	uint64_t seen_ns;
+
+	/* reverse.c */
+	struct rep_snapshot *near;   /* a few single steps before where it stands: near_steps, valid at near_moves */
+	struct dbg_here near_here;
+	uint64_t near_steps, near_moves;
 
 	/* timeline.c */
-	struct dbg_checkpoint *checkpoints; /* in order */
-	size_t n_checkpoints;
-	uint64_t interval_ns;
-	struct rep_snapshot *near;   /* a few single steps before where it stands: near_steps, valid at near_moves */
-	uint64_t near_steps, near_moves;
-	bool near_computing;         /* not right before the first instruction of a computation */
+	struct dbg_pos named;        /* the place where it stands, valid at named_moves */
+	uint64_t named_moves;
 
 	struct rep_files *files;
 	bool diverted;               /* it stands in a copy; home is where it was */
@@ -159,16 +191,34 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei) MUS
 int dbg_step_inside(struct dbg *d, struct errinfo *ei) MUST_CHECK;
 void dbg_clock(bool on);
 
-/* --- timeline.c --- */
+/* --- checkpoints.c --- */
 int dbg_checkpoint(struct dbg *d, struct errinfo *ei) MUST_CHECK;
+/* A tick has asked for it: d->checkpoint_due. It may be put off. */
+int dbg_checkpoint_due(struct dbg *d, struct errinfo *ei) MUST_CHECK;
 void dbg_checkpoints_free(struct dbg *d);
 int dbg_restore(struct dbg *d, const struct rep_snapshot *snap, struct errinfo *ei) MUST_CHECK;
+/* The same, in the middle of computation. */
+int dbg_restore_inside(struct dbg *d, const struct rep_snapshot *snap, const struct dbg_here *here, struct errinfo *ei) MUST_CHECK;
 /* Restores checkpoint i. */
 int dbg_restore_checkpoint(struct dbg *d, size_t i, struct errinfo *ei) MUST_CHECK;
+/* .n_checkpoints: there is none any more. */
+size_t dbg_checkpoint_index(const struct dbg *d, uint64_t id);
 /* The last checkpoint at or before this number of events, not in the middle of computation behind it. */
 size_t dbg_checkpoint_before(const struct dbg *d, uint64_t events);
+/* The last one known to be at or before a place in the computation behind so many events that came from `from` (dbg_here.from). */
+size_t dbg_checkpoint_inside(const struct dbg *d, uint64_t events, uint64_t from);
+/* In that computation, the last one that is known to have stood at addr at most so many times. .n_checkpoints: there is none. */
+size_t dbg_checkpoint_counted(const struct dbg *d, uint64_t events, uint64_t addr, uint64_t hits);
+/* Notes the CPU time. */
+void dbg_spend(struct dbg *d);
+
+/* --- timeline.c --- */
 /* To that many events, the shortest way. As dbg_forward(). */
 int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei) MUST_CHECK;
+/* To that many events, or on into the computation behind them. */
+int dbg_go_inside(struct dbg *d, uint64_t events, struct errinfo *ei) MUST_CHECK;
+/* To to->events, addr and hits. */
+int dbg_go_counted(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei) MUST_CHECK;
 int dbg_state_take(struct dbg *d, struct dbg_state *ret, struct errinfo *ei) MUST_CHECK;
 void dbg_state_done(struct dbg *d, struct dbg_state *st);
 /* Is the thread that runs in that state? 1, 0. */
@@ -179,6 +229,8 @@ int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_
 /* --- finder.c --- */
 /* Can a jump stand there? */
 bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr);
+/* And one at b as well? 0: nothing is there. */
+bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b);
 /* The computation of d->goal begins, or goes on: puts jumps where they can be. */
 int dbg_finder_open(struct dbg *d) MUST_CHECK;
 /* An address at which an int3 is needed nevertheless, 0 = none: for the state, or for what is counted. */

@@ -482,10 +482,10 @@ static int arrived(struct dbg *d, int r, struct dbg_stop *ret)
 
 static int go_to(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei)
 {
-	struct dbg_goal g = { .events = to->events, .arrive = to->arrived, .addr = to->addr, .hits = to->hits };
-	int r = dbg_go(d, to->events, ei);
+	const struct dbg_goal g = { .events = to->events, .arrive = true, .keep = true };
+	int r = to->hits ? dbg_go_counted(d, to, ei) : to->arrived ? dbg_go_inside(d, to->events, ei) : dbg_go(d, to->events, ei);
 
-	if (r == 0 && (to->arrived || to->hits))
+	if (r == 0 && to->arrived)
 		r = dbg_forward(d, &g, ei);
 	for (uint64_t i = 0; i < to->steps && r == 0 && !to->arrived; i++) {
 		r = dbg_step_inside(d, ei);
@@ -538,7 +538,7 @@ int dbg_seek_end(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
 
 	dbg_clock(true);
 	d->what = "going to the end";
-	if (d->checkpoints[last].events > d->s->event)
+	if (d->checkpoints[last].events > d->s->event || (d->checkpoints[last].events == d->s->event && !d->here.computing))
 		r = dbg_restore_checkpoint(d, last, ei);
 	if (r >= 0)
 		r = dbg_forward(d, &g, ei);

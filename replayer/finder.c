@@ -49,13 +49,29 @@ static bool has_points(const struct dbg *d, uint64_t addr, uint64_t len)
 	return false;
 }
 
-bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
+/* How many bytes a jump at addr covers, 0: it cannot be. */
+static uint64_t jump_covers(struct dbg *d, struct rep_task *t, uint64_t addr)
 {
 	struct sys_mem mem = eng_sys_mem(&t->t);
 	struct code_plan plan;
+	bool fits = is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan);
 
-	return is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan) &&
-	       !has_points(d, addr, plan.len);
+	return fits && !has_points(d, addr, plan.len) ? plan.len : 0;
+}
+
+bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	return jump_covers(d, t, addr) > 0;
+}
+
+bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b)
+{
+	uint64_t first = MIN(a, b), second = MAX(a, b), covers;
+
+	if (!b || a == b)
+		return dbg_finder_fits(d, t, a);
+	covers = jump_covers(d, t, first);
+	return covers && first + covers <= second && dbg_finder_fits(d, t, second);
 }
 
 static int set_rip(struct rep_task *t, uint64_t rip)
@@ -143,7 +159,7 @@ int dbg_finder_open(struct dbg *d)
 		return -ENOMEM;
 	d->finder = f;
 	f->t = t;
-	if (at != g->addr && close_by(at, g->addr))
+	if (at && g->addr && close_by(at, g->addr) && !dbg_finder_fits_both(d, t, at, g->addr))
 		return 0;
 	if (at)
 		r = open_state(d, f, g->state);
@@ -163,26 +179,35 @@ uint64_t dbg_finder_needs(const struct dbg *d, bool state)
 	return (f && f->has_count) || g->addr == at ? 0 : g->addr;
 }
 
-int dbg_finder_close(struct dbg *d)
+/* Before it goes: what it has counted. A thread that is about to be counted is brought through that. */
+static int read_counters(struct dbg *d, struct dbg_finder *f)
 {
-	struct dbg_finder *f = d->finder;
-	bool counts_state = f && f->has_state && d->goal->addr == f->state.at;
-	int r = 0, closed;
+	bool counts_state = f->has_state && d->goal->addr == f->state.at;
+	int r = f->has_state ? rep_site_to_origin(&f->state) : 0;
 
-	if (!f)
-		return 0;
-	d->finder = NULL;
+	if (r >= 0 && f->has_count)
+		r = rep_site_to_origin(&f->count);
 	d->uncounted = 0;
 	if (f->has_state)
 		note_uncounted(d, &f->state);
 	if (f->has_count)
 		note_uncounted(d, &f->count);
-	if (counts_state) {
+	if (r >= 0 && counts_state) {
 		r = get_counter(&f->state, &d->hits);
 		d->hits -= f->found;
 	}
-	if (f->has_count)
-		r = get_counter(&f->count, &d->hits);
+	return r >= 0 && f->has_count ? get_counter(&f->count, &d->hits) : r;
+}
+
+int dbg_finder_close(struct dbg *d)
+{
+	struct dbg_finder *f = d->finder;
+	int r, closed;
+
+	if (!f)
+		return 0;
+	d->finder = NULL;
+	r = read_counters(d, f);
 	if (f->has_state) {
 		closed = rep_site_close(&f->state);
 		r = r < 0 ? r : closed;

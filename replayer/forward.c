@@ -15,15 +15,24 @@
 /* How often the client is asked, and a long computation looked at. */
 #define TICK_NS 50000000ull
 
-void dbg_clock(bool on)
+static void set_clock(uint64_t ns)
 {
-	const suseconds_t us = on ? (suseconds_t)(TICK_NS / 1000) : 0;
+	const suseconds_t us = (suseconds_t)(ns / 1000);
 	const struct itimerval it = { .it_interval.tv_usec = us, .it_value.tv_usec = us };
 
 	setitimer(ITIMER_REAL, &it, NULL);
 }
 
+void dbg_clock(bool on)
+{
+	set_clock(on ? TICK_NS : 0);
+}
+
 /* --- what threads meet --- */
+
+/* Rolling checkpoints are made so often, and may cost this part of the time. */
+#define ROLL_NS 8000000ull
+#define ROLL_FACTOR 8u
 
 /* Is the thread in the computation that the goal lies in? */
 static bool near_goal(const struct dbg *d)
@@ -149,6 +158,7 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 	uint64_t addr;
 	int r;
 
+	d->checkpoint_due = DBG_DUE_NONE; /* it came to something by itself before the tick could stop it */
 	if (dbg_guard_fault(d, t, st))
 		return touch(d, t, st);
 	if (st->kind != ENG_STOP_SIGNAL)
@@ -198,26 +208,38 @@ static bool interrupt_wanted(struct dbg *d)
 	return true;
 }
 
+/* Does a checkpoint have to be made in the middle of computation? Between events it is cheaper: only a long computation is stopped for one. */
+static enum dbg_due is_due(const struct dbg *d, uint64_t now)
+{
+	if (d->goal && d->goal->keep && now - d->last_checkpoint > 2 * d->interval_ns)
+		return DBG_DUE_USUAL;
+	if (near_goal(d) && d->goal->roll && d->here.spent_ns - d->last_roll_ns > MAX(ROLL_NS, ROLL_FACTOR * d->roll_cost))
+		return DBG_DUE_ROLLING;
+	return DBG_DUE_NONE;
+}
+
 static bool tick(void *ctx, struct rep_task *t)
 {
 	uint64_t now = os_mono_ns();
 	struct dbg *d = ctx;
 
 	d->stop_tid = t->guest_tid;
-	if (now - d->last_tick < TICK_NS / 2)
+	if (now - d->last_tick >= TICK_NS / 2) {
+		d->last_tick = now;
+		dbg_spend(d);
+		if (interrupt_wanted(d)) {
+			d->here.computing = true;
+			return true;
+		}
+	}
+	if (d->goal && d->goal->roll)
+		dbg_spend(d);
+	d->checkpoint_due = is_due(d, now);
+	if (!d->checkpoint_due)
 		return false;
-	d->last_tick = now;
-	if (interrupt_wanted(d)) {
-		d->here.computing = true;
-		return true;
-	}
-	/* between events it is cheaper: only a long computation is stopped for a checkpoint */
-	if (d->goal && d->goal->keep && now - d->last_checkpoint > 2 * d->interval_ns) {
-		d->here.computing = true;
-		d->inner = d->checkpoint_due = true;
-		return true;
-	}
-	return false;
+	d->here.computing = true;
+	d->inner = true;
+	return true;
 }
 
 void dbg_hooks(struct dbg *d)
@@ -327,10 +349,9 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 	if (guards < 0)
 		return guards;
 	if (r == ERR_STOPPED && d->inner && d->checkpoint_due) {
-		d->checkpoint_due = false;
 		r = dbg_finder_close(d); /* no jump of ours in a checkpoint */
 		if (r >= 0)
-			r = dbg_checkpoint(d, ei);
+			r = dbg_checkpoint_due(d, ei);
 		return r < 0 ? r : 2;
 	}
 	if (r == ERR_STOPPED)
@@ -378,6 +399,21 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	return 0;
 }
 
+/* Is it in the goal's state where a run begins, or goes on after a tick? Its pass, if that is counted already, was one too many: those before count. */
+static int already_there(struct dbg *d, struct rep_task *t)
+{
+	const struct dbg_goal *g = d->goal;
+	struct user_regs_struct *regs;
+	int r = eng_regs(&t->t, &regs);
+
+	if (r < 0 || regs->rip != g->state->point.regs.rip)
+		return MIN(r, 0);
+	r = dbg_state_equal(t, g->state);
+	if (r > 0 && g->addr == regs->rip && (d->counting ? !d->by_int3 && d->uncounted != g->addr : g->base > 0))
+		d->hits--;
+	return r;
+}
+
 /* The computation that the goal lies in begins or goes on. */
 static int look_out(struct dbg *d)
 {
@@ -388,16 +424,18 @@ static int look_out(struct dbg *d)
 
 	if (!near_goal(d) || (!g->state && !g->addr) || d->finder)
 		return 0;
-	if (t && g->addr && !d->hits && eng_regs(&t->t, &regs) >= 0 && regs->rip == g->addr)
+	if (d->counting && g->addr && d->hits == g->hits) /* the tick came when it had just been counted */
+		return 2;
+	if (t && g->addr && !d->counting && eng_regs(&t->t, &regs) >= 0 && regs->rip == g->addr)
 		d->standing = g->addr;
-	if (t && g->state) {
-		r = eng_regs(&t->t, &regs);
-		if (r >= 0 && regs->rip == g->state->point.regs.rip)
-			r = dbg_state_equal(t, g->state);
-	}
+	r = t && g->state ? already_there(d, t) : 0;
 	if (r)
 		return r < 0 ? r : 2;
+	d->counting = true;
 	r = dbg_finder_open(d);
+	d->by_int3 = g->addr && dbg_finder_needs(d, g->state && g->addr == g->state->point.regs.rip);
+	if (!d->by_int3)
+		d->standing = 0;
 	return r < 0 ? r : dbg_breaks_own(d, dbg_finder_needs(d, true), dbg_finder_needs(d, false));
 }
 
@@ -435,8 +473,12 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 	int r, closed;
 
 	d->goal = g;
-	d->hits = d->standing = d->uncounted = 0;
-	d->inner = false;
+	d->hits = g->base;
+	d->standing = d->uncounted = 0;
+	d->inner = d->counting = false;
+	d->checkpoint_due = DBG_DUE_NONE;
+	if (g->roll)
+		set_clock(ROLL_NS);
 	d->moves++;
 	d->own[0] = d->own[1] = 0;
 	d->patched = NULL;
@@ -449,6 +491,8 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 			r = one_event(d, ei);
 	}
 	closed = dbg_finder_close(d);
+	if (g->roll)
+		set_clock(TICK_NS);
 	d->goal = NULL;
 	if (dbg_breaks_own(d, 0, 0) < 0)
 		log_debug("breakpoint stays");

@@ -13,9 +13,9 @@
 
 /* --- stops --- */
 
-/* A stretch of history from checkpoint `from` to `to`, and the stops of the client's in it. */
+/* A stretch of history from a checkpoint to `to`, and the stops of the client's in it. */
 struct stretch {
-	size_t from;
+	uint64_t from; /* id */
 	struct dbg_goal to;
 	bool to_here;  /* `to` is where the client stands: it knows of a stop right there */
 	uint64_t stops;
@@ -43,7 +43,7 @@ static bool is_known(const struct dbg *d, const struct stretch *s)
 static int run_stretch(struct dbg *d, struct stretch *s, uint64_t n, struct errinfo *ei)
 {
 	uint64_t stops = 0;
-	int r = dbg_restore_checkpoint(d, s->from, ei);
+	int r = dbg_restore_checkpoint(d, dbg_checkpoint_index(d, s->from), ei);
 
 	while (r >= 0) {
 		r = dbg_forward(d, &s->to, ei);
@@ -90,27 +90,18 @@ static int to_begin(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
 	return dbg_restore_checkpoint(d, 0, ei);
 }
 
-static bool at_or_behind(const struct dbg_checkpoint *c, const struct dbg *d, const struct dbg_place *here)
-{
-	if (c->events != here->goal.events)
-		return c->events > here->goal.events;
-	return here->goal.state ? c->seq > d->here.seq : !here->goal.arrive || c->seq > d->here.seq;
-}
-
 /* --- the last instruction --- */
 
 /* Bounds of single steps from a place on: first so many, then ever more. */
 #define STEPS_FIRST 32u
 #define STEPS_MOST 512u
-/* Snapshots on the way to the place so often. */
-#define APPROACH_NS 8000000ull
-
 /* Getting close to a goal within one computation. */
 struct approach {
 	struct dbg *d;
 	const struct dbg_goal *goal;
 	struct rep_snapshot *snap; /* before the goal; owned */
-	bool computing;            /* here.computing there */
+	struct dbg_here here;      /* there */
+	bool rolled;               /* it is close already */
 };
 
 static int mark(struct approach *a, struct errinfo *ei)
@@ -122,19 +113,16 @@ static int mark(struct approach *a, struct errinfo *ei)
 		return r;
 	rep_snapshot_free(a->d->s, a->snap);
 	a->snap = snap;
-	a->computing = a->d->here.computing;
+	a->here = a->d->here;
 	return 0;
 }
 
 static int rewind_to(struct approach *a, struct errinfo *ei)
 {
-	int r = dbg_restore(a->d, a->snap, ei);
-
-	a->d->here.computing = a->computing;
-	return r;
+	return dbg_restore_inside(a->d, a->snap, &a->here, ei);
 }
 
-/* Runs to the goal. How often does the thread stand at addr on the way? */
+/* Runs to the goal, with checkpoints ever closer to it. How often does the thread stand at addr on the way? */
 static int count(struct approach *a, uint64_t addr, uint64_t *ret_hits, struct errinfo *ei)
 {
 	struct dbg_goal g = *a->goal;
@@ -142,6 +130,8 @@ static int count(struct approach *a, uint64_t addr, uint64_t *ret_hits, struct e
 
 	g.addr = addr;
 	g.hits = UINT64_MAX;
+	g.roll = !a->rolled;
+	a->d->last_roll_ns = a->d->here.spent_ns;
 	r = dbg_forward(a->d, &g, ei);
 	*ret_hits = a->d->hits;
 	return r;
@@ -185,12 +175,40 @@ static int rip(struct dbg *d, uint64_t *ret)
 	return r;
 }
 
+/* It has run to the goal and come by checkpoints: to the last one that is at least `back` steps before the goal. 1: the mark is there now. 0: there is none. */
+static int adopt(struct approach *a, uint64_t from, uint64_t back, struct errinfo *ei)
+{
+	struct dbg *d = a->d;
+	uint64_t n;
+	size_t i;
+	int r = 0;
+
+	while (from && from != a->here.from) {
+		i = dbg_checkpoint_index(d, from);
+		if (i == d->n_checkpoints || d->checkpoints[i].events != a->goal->events)
+			return 0;
+		from = d->checkpoints[i].parent;
+		r = dbg_restore_checkpoint(d, i, ei);
+		if (r >= 0)
+			r = mark(a, ei);
+		if (r >= 0)
+			r = back > 1 ? steps_to_goal(a, back - 1, &n, ei) : 0;
+		if (r <= 0)
+			return r < 0 ? r : 1;
+	}
+	return 0;
+}
+
 /* To the last time that the thread stands at addr, at least `back` steps before the goal: 1, 0 it never does. */
 static int leap(struct approach *a, uint64_t addr, uint64_t back, struct errinfo *ei)
 {
 	struct dbg_goal g = { .events = a->goal->events, .addr = addr };
+	uint64_t came_from = a->d->here.from;
 	int r = count(a, addr, &g.hits, ei);
 
+	a->rolled = true;
+	if (r == 0 && a->d->here.from != came_from)
+		return adopt(a, a->d->here.from, back, ei);
 	if (r == 0)
 		r = rewind_to(a, ei);
 	/* from one time to the next it is a step at least */
@@ -208,7 +226,7 @@ static int leap(struct approach *a, uint64_t addr, uint64_t back, struct errinfo
 static int move_mark(struct approach *a, uint64_t n, uint64_t back, uint64_t *ret_n, struct errinfo *ei)
 {
 	struct rep_snapshot *before = a->snap;
-	bool computing = a->computing;
+	const struct dbg_here here = a->here;
 	int r;
 
 	a->snap = NULL;
@@ -225,8 +243,31 @@ static int move_mark(struct approach *a, uint64_t n, uint64_t back, uint64_t *re
 	}
 	rep_snapshot_free(a->d->s, a->snap);
 	a->snap = before;
-	a->computing = computing;
+	a->here = here;
 	return r;
+}
+
+/* An address that the thread comes to from the mark on, where it stands, and whose passes are counted quickly. It stands at the mark again. */
+static int choose(struct approach *a, uint64_t *ret, struct errinfo *ei)
+{
+	enum { STEPS_ASIDE = 64 };
+	uint64_t goal = a->goal->state ? a->goal->state->point.regs.rip : 0, addr, n = 0;
+	struct rep_task *t = dbg_next_task(a->d);
+	unsigned i = 0;
+	int r = rip(a->d, &addr);
+
+	*ret = addr;
+	for (; r >= 0 && i < STEPS_ASIDE; i++) {
+		if (dbg_finder_fits_both(a->d, t, addr, goal)) {
+			*ret = addr;
+			break;
+		}
+		r = steps_to_goal(a, 1, &n, ei);
+		if (r)
+			break;
+		r = rip(a->d, &addr);
+	}
+	return r < 0 ? r : i ? rewind_to(a, ei) : 0;
 }
 
 /* From the snapshot, which is before the goal: nearer, until single steps reach it. *ret_n: how many, at least `back` if there are. */
@@ -244,7 +285,7 @@ static int come_close(struct approach *a, uint64_t back, uint64_t *ret_n, struct
 		if (r)
 			return r;
 		/* where it is now it may be many times more: over to the last of them */
-		r = rip(a->d, &addr);
+		r = choose(a, &addr, ei);
 		if (r >= 0)
 			r = leap(a, addr, back, ei);
 		if (a->d->stop.kind == DBG_STOP_INTERRUPTED && !a->d->inner)
@@ -257,51 +298,78 @@ static int come_close(struct approach *a, uint64_t back, uint64_t *ret_n, struct
 }
 
 /* Remembers how the place was reached, since the next step backwards is likely to follow. */
-static void keep_near(struct dbg *d, struct rep_snapshot *snap, bool computing, uint64_t steps)
+static void keep_near(struct dbg *d, struct rep_snapshot *snap, const struct dbg_here *here, uint64_t steps)
 {
 	if (d->near != snap)
 		rep_snapshot_free(d->s, d->near);
 	d->near = snap;
-	d->near_computing = computing;
+	d->near_here = *here;
 	d->near_steps = steps;
 	d->near_moves = d->moves;
 }
 
-/* So many single steps behind the snapshot, which is in the middle of computation or right before its first instruction. */
-static int stand_at(struct dbg *d, struct rep_snapshot *snap, bool computing, uint64_t steps, struct errinfo *ei)
+/* So many single steps behind the snapshot. */
+static int stand_at(struct dbg *d, struct rep_snapshot *snap, const struct dbg_here *there, uint64_t steps, struct errinfo *ei)
 {
-	int r = dbg_restore(d, snap, ei);
+	const struct dbg_here here = *there;
+	int r = dbg_restore_inside(d, snap, &here, ei);
 
-	d->here.computing = computing;
 	for (uint64_t i = 0; i < steps && r >= 0; i++)
 		r = dbg_step_inside(d, ei);
 	if (r < 0)
 		return r;
-	keep_near(d, snap, computing, steps);
+	keep_near(d, snap, &here, steps);
 	return 0;
 }
 
-/* To the last instruction before the goal, which lies behind the beginning of its computation. 1: it stands there. 0: there is no instruction. */
-static int last_instruction(struct dbg *d, const struct dbg_goal *goal, uint64_t back, struct errinfo *ei)
+/* From where it stands: to `back` instructions before the goal. 1: it stands there. 0: there are not so many. */
+static int step_back_from(struct dbg *d, const struct dbg_goal *goal, uint64_t back, struct errinfo *ei)
 {
 	struct approach a = { .d = d, .goal = goal };
 	uint64_t n = 0;
-	int r = dbg_go(d, goal->events, ei);
+	int r = is_there(&a);
 
-	if (r)
-		return r < 0 ? r : ERR_INTERRUPTED;
-	r = is_there(&a);
 	if (r)
 		return MIN(r, 0);
 	r = mark(&a, ei);
 	if (r >= 0)
 		r = come_close(&a, back, &n, ei);
 	if (r > 0 && n >= back) {
-		r = stand_at(d, a.snap, a.computing, n - back, ei);
+		r = stand_at(d, a.snap, &a.here, n - back, ei);
 		return r < 0 ? r : 1;
 	}
 	rep_snapshot_free(d->s, a.snap);
 	return MIN(r, 0);
+}
+
+/* The same from checkpoint `from` of the goal's computation, or one that it came from, or the beginning of the computation. */
+static int last_instruction(struct dbg *d, const struct dbg_goal *goal, uint64_t from, uint64_t back, struct errinfo *ei)
+{
+	size_t i = from ? dbg_checkpoint_index(d, from) : d->n_checkpoints;
+	int r = 0;
+
+	while (r == 0 && i < d->n_checkpoints && d->checkpoints[i].events == goal->events && d->checkpoints[i].computing) {
+		from = d->checkpoints[i].parent;
+		r = dbg_restore_checkpoint(d, i, ei);
+		if (r >= 0)
+			r = step_back_from(d, goal, back, ei);
+		i = from ? dbg_checkpoint_index(d, from) : d->n_checkpoints;
+	}
+	if (r)
+		return r;
+	r = dbg_go(d, goal->events, ei);
+	return r > 0 ? ERR_INTERRUPTED : r < 0 ? r : step_back_from(d, goal, back, ei);
+}
+
+/* The last checkpoint of a computation that ends behind so many events. */
+static uint64_t last_inside(const struct dbg *d, uint64_t events)
+{
+	uint64_t id = 0;
+
+	for (size_t i = 0; i < d->n_checkpoints && d->checkpoints[i].events <= events; i++)
+		if (d->checkpoints[i].events == events && d->checkpoints[i].computing)
+			id = d->checkpoints[i].id;
+	return id;
 }
 
 /* A handler was entered between two instructions: a step by itself. */
@@ -356,7 +424,7 @@ static int into_earlier(struct dbg *d, uint32_t num, uint64_t number, struct dbg
 		g.events = ev.number - 1;
 		if (enters_handler(&ev))
 			return dbg_go(d, g.events, ei);
-		r = last_instruction(d, &g, back_from_behind(&ev), ei);
+		r = last_instruction(d, &g, last_inside(d, g.events), back_from_behind(&ev), ei);
 		if (r)
 			return MIN(r, 0);
 		number = ev.number - 1;
@@ -376,7 +444,7 @@ static int step_backwards(struct dbg *d, struct dbg_place *here, pid_t tid, stru
 		struct event ev = { 0 };
 
 		r = here->goal.arrive && !here->ahead ? last_executed(d, num, here->goal.events + 1, &ev, ei) : 1;
-		r = r < 0 ? r : last_instruction(d, &here->goal, here->ahead + (here->goal.arrive && !here->ahead && faults(&ev) ? 2 : 1), ei);
+		r = r < 0 ? r : last_instruction(d, &here->goal, here->here.from, here->ahead + (here->goal.arrive && !here->ahead && faults(&ev) ? 2 : 1), ei);
 		if (r)
 			return MIN(r, 0);
 	}
@@ -413,13 +481,14 @@ static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
 	return r && (n < here->ahead || stop.kind != DBG_STOP_WATCH);
 }
 
-/* The last stop between checkpoint i and `to`, if there is one: 1 it stands there. here: `to` is where the client stands, else NULL. */
-static int last_stop(struct dbg *d, size_t i, const struct dbg_goal *to, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+/* The last stop between a checkpoint and `to`, if there is one: 1 it stands there. here: `to` is where the client stands, else NULL. */
+static int last_stop(struct dbg *d, uint64_t from, const struct dbg_goal *to, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
-	struct stretch s = { .from = i, .to = *to, .to_here = here != NULL };
+	struct stretch s = { .from = from, .to = *to, .to_here = here != NULL };
 	int r;
 
-	s.to.user = s.to.keep = true;
+	s.to.user = true;
+	s.to.keep = !d->checkpoints[dbg_checkpoint_index(d, from)].computing; /* from there to the next one it is short */
 	r = run_stretch(d, &s, 0, ei);
 	s.to.keep = false;
 	for (uint64_t n = s.stops; r == 0 && n > 0; n--) {
@@ -440,36 +509,58 @@ static int last_stop(struct dbg *d, size_t i, const struct dbg_goal *to, struct 
 	return r > 0 ? ERR_INTERRUPTED : r;
 }
 
-/* Checkpoints in the middle of computation cannot be met again but by their state: stretches end at the others. */
-static bool ends_stretch(const struct dbg_checkpoint *c)
+/* Where the stretch begins that ends at checkpoint i. Those that are found again at a high price only do not end one. 0: i is the first. */
+static size_t stretch_before(const struct dbg *d, size_t i)
 {
-	return c->seq == 0;
+	const struct dbg_checkpoint *c = &d->checkpoints[i];
+	uint64_t events = c->events;
+
+	if (i == 0)
+		return 0;
+	if (c->computing)
+		i = dbg_checkpoint_inside(d, events, c->parent);
+	else
+		while (i > 0 && d->checkpoints[i].events >= events)
+			i--;
+	return d->checkpoints[i].vague ? stretch_before(d, i) : i;
+}
+
+/* Where the stretch begins that ends where the client stands. */
+static size_t stretch_to(const struct dbg *d, const struct dbg_place *here)
+{
+	size_t i = dbg_checkpoint_before(d, here->goal.events);
+
+	if (here->goal.state || here->goal.arrive)
+		i = dbg_checkpoint_inside(d, here->goal.events, here->here.from);
+	else
+		while (i > 0 && d->checkpoints[i].events >= here->goal.events)
+			i--;
+	return d->checkpoints[i].vague ? stretch_before(d, i) : i;
 }
 
 static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
+	const uint64_t pinned[2] = { d->pinned[0], d->pinned[1] };
 	struct dbg_goal to = here->goal;
-	size_t i = d->n_checkpoints;
-	bool to_here = true;
-	int r;
+	size_t i = stretch_to(d, here);
+	int r = 0;
 
-	while (i > 0 && at_or_behind(&d->checkpoints[i - 1], d, here))
-		i--;
-	while (i-- > 0) {
-		uint64_t events = d->checkpoints[i].events, seq = d->checkpoints[i].seq;
+	/* here is the first one where it began: nothing is before it */
+	while (r == 0 && (i > 0 || !(to.events == d->checkpoints[0].events && !to.state && !to.arrive))) {
+		const struct dbg_checkpoint c = d->checkpoints[i];
 
-		if (!ends_stretch(&d->checkpoints[i]))
-			continue;
-		r = last_stop(d, i, &to, to_here ? here : NULL, ret, ei);
-		to_here = false;
-		if (r)
-			return MIN(r, 0);
-		/* others may have been made on the way */
-		while (i > 0 && (d->checkpoints[i].events > events || d->checkpoints[i].seq > seq))
-			i--;
-		to = (struct dbg_goal){ .events = events };
+		d->pinned[0] = c.id;
+		r = last_stop(d, c.id, &to, here, ret, ei);
+		here = NULL;
+		i = dbg_checkpoint_index(d, c.id); /* others may have been made on the way */
+		to = (struct dbg_goal){ .events = c.events, .state = c.state };
+		d->pinned[1] = c.id;
+		if (i == 0)
+			break;
+		i = stretch_before(d, i);
 	}
-	return to_begin(d, ret, ei);
+	memcpy(d->pinned, pinned, sizeof(pinned));
+	return r ? MIN(r, 0) : to_begin(d, ret, ei);
 }
 
 /* A step backwards has undone an access to what is watched? Then it is that what the client hears of. */
@@ -504,7 +595,7 @@ int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *
 
 	if (how->how == DBG_STEP && d->near && d->near_moves == d->moves && d->near_steps > 0 && dbg_next_task(d) == dbg_task(d, how->tid)) {
 		*ret = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = how->tid };
-		r = stand_at(d, d->near, d->near_computing, d->near_steps - 1, ei);
+		r = stand_at(d, d->near, &d->near_here, d->near_steps - 1, ei);
 		return r < 0 || d->muted ? r : note_access(d, how->tid, ret, ei);
 	}
 	/* a place between events is come back to by a checkpoint */

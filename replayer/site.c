@@ -131,25 +131,34 @@ static bool make_plan(struct rep_site *site)
 	return eng_read(&site->t->t, site->at, site->plan.bytes, 1) >= 0;
 }
 
-/* Our code goes away: the thread stands on its own. One that was interrupted between the places that have an origin goes
- * on to the next one. */
-static int back_home(struct rep_site *site)
+int rep_site_to_origin(struct rep_site *site)
 {
 	struct user_regs_struct *r;
 	struct eng_stop st;
-	uint64_t origin = 0;
-	int rc = eng_regs(&site->t->t, &r);
+	int rc = site->planted ? eng_regs(&site->t->t, &r) : 0;
 
-	for (unsigned i = 0; rc >= 0 && r->rip - site->room < REP_ROOM && i < BACK_STEPS_MAX; i++) {
-		origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
-		if (origin)
+	for (unsigned i = 0; site->planted && rc >= 0 && r->rip - site->room < REP_ROOM && i < BACK_STEPS_MAX; i++) {
+		if (code_tramp_origin(&site->plan, &site->tramp, r->rip))
 			break;
 		rc = rep_step(site->t, &st);
 		if (rc >= 0)
 			rc = st.kind == ENG_STOP_SIGNAL && st.signo == SIGTRAP ? eng_regs(&site->t->t, &r) : ERR_GUEST;
 	}
+	return rc;
+}
+
+/* Our code goes away: the thread stands on its own. */
+static int back_home(struct rep_site *site)
+{
+	struct user_regs_struct *r;
+	uint64_t origin;
+	int rc = rep_site_to_origin(site);
+
+	if (rc >= 0)
+		rc = eng_regs(&site->t->t, &r);
 	if (rc < 0 || r->rip - site->room >= REP_ROOM)
 		return rc;
+	origin = code_tramp_origin(&site->plan, &site->tramp, r->rip);
 	if (!origin)
 		return ERR_GUEST;
 	r->rip = origin;

@@ -1,4 +1,4 @@
-/* Places in history: checkpoints, and going from one to another. */
+/* Places in history: going from one to another, and knowing one again. */
 #define LOG_AREA "replayer.timeline"
 #include "replayer/dbg_priv.h"
 
@@ -9,151 +9,6 @@
 
 #include "base/log.h"
 #include "base/os.h"
-
-/* While this many are kept, the time between them doubles rather than their number. */
-#define CHECKPOINTS_MAX 48u
-/* A checkpoint may cost this part of the time that it stands for. */
-#define COST_FACTOR 25u
-#define MEMORY_DEFAULT (1ull << 30)
-
-/* --- checkpoints --- */
-
-static bool is_before(const struct dbg_checkpoint *a, uint64_t events, uint64_t seq)
-{
-	return a->events < events || (a->events == events && a->seq < seq);
-}
-
-static void drop(struct dbg *d, size_t i)
-{
-	rep_snapshot_free(d->s, d->checkpoints[i].snap);
-	memmove(d->checkpoints + i, d->checkpoints + i + 1, (d->n_checkpoints - i - 1) * sizeof(*d->checkpoints));
-	d->n_checkpoints--;
-}
-
-/* Every second one goes, but for the first and the last. */
-static void thin_out(struct dbg *d)
-{
-	for (size_t i = 1; i + 1 < d->n_checkpoints; i++)
-		drop(d, i);
-	d->interval_ns *= 2;
-}
-
-static uint64_t memory_of(const struct dbg *d)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < d->n_checkpoints; i++)
-		sum += rep_snapshot_bytes(d->checkpoints[i].snap);
-	return sum;
-}
-
-static void keep_limits(struct dbg *d)
-{
-	uint64_t limit = d->opt.checkpoint_memory ? d->opt.checkpoint_memory : MEMORY_DEFAULT;
-
-	if (d->n_checkpoints > CHECKPOINTS_MAX)
-		thin_out(d);
-	/* asking costs: not each time */
-	if (d->n_checkpoints % 8 == 0)
-		while (d->n_checkpoints > 2 && memory_of(d) > limit)
-			thin_out(d);
-}
-
-static int insert(struct dbg *d, size_t at, struct rep_snapshot *snap, uint64_t seq)
-{
-	struct dbg_checkpoint *v = reallocarray(d->checkpoints, d->n_checkpoints + 1, sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	d->checkpoints = v;
-	memmove(v + at + 1, v + at, (d->n_checkpoints - at) * sizeof(*v));
-	v[at] = (struct dbg_checkpoint){ .events = d->s->event, .seq = seq, .snap = snap };
-	d->n_checkpoints++;
-	return 0;
-}
-
-/* In the middle of computation their order is known only behind the last one. */
-static bool has_place(const struct dbg *d, uint64_t *ret_seq, size_t *ret_at)
-{
-	size_t at = 0;
-
-	*ret_seq = d->here.computing ? d->here.seq + 1 : 0;
-	while (at < d->n_checkpoints && is_before(&d->checkpoints[at], d->s->event, *ret_seq))
-		at++;
-	*ret_at = at;
-	return at == d->n_checkpoints || d->checkpoints[at].events > d->s->event;
-}
-
-int dbg_checkpoint(struct dbg *d, struct errinfo *ei)
-{
-	uint64_t began = os_mono_ns(), seq, took;
-	struct rep_snapshot *snap;
-	size_t at;
-	int r;
-
-	d->last_checkpoint = began;
-	if (d->here.arrived || !has_place(d, &seq, &at))
-		return 0;
-	r = rep_snapshot_take(d->s, &snap, ei);
-	if (r < 0)
-		return r;
-	r = insert(d, at, snap, seq);
-	if (r < 0) {
-		rep_snapshot_free(d->s, snap);
-		return r;
-	}
-	d->here.seq = seq;
-	took = os_mono_ns() - began;
-	d->interval_ns = MAX(d->interval_ns, took * COST_FACTOR);
-	d->last_checkpoint = os_mono_ns();
-	log_debug("checkpoint after event %" PRIu64 "/%" PRIu64 ", %" PRIu64 " us", d->s->event, seq, took / 1000);
-	keep_limits(d);
-	return 0;
-}
-
-void dbg_checkpoints_free(struct dbg *d)
-{
-	while (d->n_checkpoints)
-		drop(d, d->n_checkpoints - 1);
-	free(d->checkpoints);
-	rep_snapshot_free(d->s, d->near);
-}
-
-int dbg_restore(struct dbg *d, const struct rep_snapshot *snap, struct errinfo *ei)
-{
-	int r = rep_snapshot_restore(d->s, snap, ei);
-
-	d->patched = NULL;
-	d->guards = NULL;
-	d->here = (struct dbg_here){ 0 };
-	d->told = false;
-	d->moves++;
-	if (r >= 0)
-		r = dbg_breaks_sync(d);
-	if (r >= 0)
-		dbg_last_reset(d);
-	d->lost = r < 0;
-	return r;
-}
-
-int dbg_restore_checkpoint(struct dbg *d, size_t i, struct errinfo *ei)
-{
-	int r = dbg_restore(d, d->checkpoints[i].snap, ei);
-
-	d->here.seq = d->checkpoints[i].seq;
-	d->here.computing = d->here.seq > 0;
-	d->last_checkpoint = os_mono_ns();
-	return r;
-}
-
-size_t dbg_checkpoint_before(const struct dbg *d, uint64_t events)
-{
-	size_t i = 0;
-
-	while (i + 1 < d->n_checkpoints && !(is_before(&(struct dbg_checkpoint){ .events = events }, d->checkpoints[i + 1].events, d->checkpoints[i + 1].seq)))
-		i++;
-	return i;
-}
 
 /* --- going --- */
 
@@ -166,9 +21,20 @@ int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei)
 	int r = 0;
 
 	/* on from here, unless a checkpoint is nearer */
-	if (!ahead || (c->events > d->s->event && c->events <= events))
+	if (!ahead || (c->events > d->s->event && c->events <= events) || (c->computing && c->events == d->s->event && c->events < events && !d->here.computing))
 		r = dbg_restore_checkpoint(d, i, ei);
 	return r < 0 ? r : dbg_forward(d, &g, ei);
+}
+
+int dbg_go_inside(struct dbg *d, uint64_t events, struct errinfo *ei)
+{
+	size_t i = dbg_checkpoint_before(d, events + 1);
+
+	while (d->checkpoints[i].events > events)
+		i--;
+	if (d->checkpoints[i].events == events && d->checkpoints[i].computing)
+		return dbg_restore_checkpoint(d, i, ei);
+	return dbg_go(d, events, ei);
 }
 
 /* --- states --- */
@@ -266,7 +132,7 @@ int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct erri
 {
 	int r = 0;
 
-	*ret = (struct dbg_place){ .goal = { .events = d->s->event, .arrive = d->here.arrived } };
+	*ret = (struct dbg_place){ .goal = { .events = d->s->event, .arrive = d->here.arrived }, .here = d->here };
 	if (shift && !d->here.arrived && d->here.computing)
 		r = place_shift(d, ret, ei);
 	if (r >= 0 && d->here.arrived && !ret->snap && faulted(d)) /* the instruction faults again when it is run again */
@@ -291,8 +157,7 @@ int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 	int r;
 
 	if (g.state || p->snap) {
-		r = dbg_restore(d, p->snap ? p->snap : p->state.snap, ei);
-		d->here.computing = true;
+		r = dbg_restore_inside(d, p->snap ? p->snap : p->state.snap, &p->here, ei);
 		if (r >= 0 && g.arrive && !p->ahead)
 			r = dbg_forward(d, &g, ei);
 		return r;
@@ -301,10 +166,70 @@ int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 	return r == 0 && g.arrive ? dbg_forward(d, &g, ei) : r;
 }
 
+/* --- names of places --- */
+
+/* A count that took longer leaves a checkpoint. */
+#define LONG_COUNT_NS 20000000ull
+
+/* To where counting how often a thread comes to addr, up to a place that came from checkpoint `from`, can begin. */
+static int to_count_from(struct dbg *d, struct dbg_goal *g, uint64_t from, struct errinfo *ei)
+{
+	size_t i = dbg_checkpoint_inside(d, g->events, from);
+
+	while (d->checkpoints[i].computing && d->checkpoints[i].events == g->events && d->checkpoints[i].addr != g->addr)
+		i = dbg_checkpoint_inside(d, g->events, d->checkpoints[i].parent);
+	if (!d->checkpoints[i].computing || d->checkpoints[i].events != g->events)
+		return dbg_go(d, g->events, ei);
+	g->base = d->checkpoints[i].hits;
+	return dbg_restore_checkpoint(d, i, ei);
+}
+
+/* It stands at the place that was counted. */
+static int name_checkpoint(struct dbg *d, const struct dbg_pos *p, struct errinfo *ei)
+{
+	int r = dbg_checkpoint(d, ei);
+	size_t i = dbg_checkpoint_index(d, d->here.from);
+
+	if (r < 0 || i == d->n_checkpoints)
+		return r;
+	d->checkpoints[i].named = true;
+	d->checkpoints[i].addr = p->addr;
+	d->checkpoints[i].hits = p->hits;
+	return 0;
+}
+
+/* From the place whose state that is, and back to it. */
+static int count(struct dbg *d, struct dbg_state *st, const struct dbg_here *here, struct dbg_pos *ret, struct errinfo *ei)
+{
+	struct dbg_goal g = { .events = ret->events, .state = st, .addr = st->point.regs.rip, .hits = UINT64_MAX, .keep = true };
+	uint64_t began = os_mono_ns();
+	int r = to_count_from(d, &g, here->from, ei);
+
+	if (r == 0)
+		r = dbg_forward(d, &g, ei);
+	if (r != 0 || !d->here.computing)
+		return r;
+	*ret = (struct dbg_pos){ .events = g.events, .addr = g.addr, .hits = d->hits + 1 };
+	return os_mono_ns() - began > LONG_COUNT_NS ? name_checkpoint(d, ret, ei) : 0;
+}
+
+static int name_place(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
+{
+	const struct dbg_here here = d->here;
+	struct dbg_state st;
+	int r = dbg_state_take(d, &st, ei);
+
+	if (r < 0)
+		return r;
+	r = count(d, &st, &here, ret, ei);
+	if (r != 0 && dbg_restore_inside(d, st.snap, &here, ei) < 0)
+		log_debug("lost");
+	dbg_state_done(d, &st);
+	return r;
+}
+
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 {
-	struct dbg_goal g = { .events = d->s->event };
-	struct dbg_state st;
 	int r;
 
 	*ret = (struct dbg_pos){ .events = d->s->event };
@@ -312,26 +237,32 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 		ret->arrived = d->here.arrived;
 		return 0;
 	}
+	if (d->named_moves == d->moves) {
+		*ret = d->named;
+		return 0;
+	}
 	dbg_clock(true);
 	d->what = "counting how to come here";
-	r = dbg_state_take(d, &st, ei);
-	if (r >= 0)
-		r = dbg_go(d, d->s->event, ei);
-	if (r >= 0) {
-		g.state = &st;
-		g.addr = st.point.regs.rip;
-		g.hits = UINT64_MAX;
-		r = dbg_forward(d, &g, ei);
-		if (r == 0 && d->here.computing)
-			*ret = (struct dbg_pos){ .events = g.events, .addr = g.addr, .hits = d->hits + 1 };
-	}
-	if (r != 0 && st.snap) {
-		if (dbg_restore(d, st.snap, ei) < 0)
-			log_debug("lost");
-		d->here.computing = true;
-	}
-	if (r >= 0 || st.snap)
-		dbg_state_done(d, &st);
+	r = name_place(d, ret, ei);
 	dbg_clock(false);
+	if (r == 0) {
+		d->named = *ret;
+		d->named_moves = d->moves;
+	}
 	return r > 0 ? errinfo_set(ei, ERR_INTERRUPTED, "stopped while counting how to come here") : r;
+}
+
+int dbg_go_counted(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei)
+{
+	struct dbg_goal g = { .events = to->events, .addr = to->addr, .hits = to->hits, .keep = true };
+	size_t i = dbg_checkpoint_counted(d, to->events, to->addr, to->hits);
+	int r;
+
+	if (i == d->n_checkpoints) {
+		r = dbg_go(d, to->events, ei);
+	} else {
+		g.base = d->checkpoints[i].hits;
+		r = dbg_restore_checkpoint(d, i, ei);
+	}
+	return r || g.base == g.hits ? r : dbg_forward(d, &g, ei);
 }
