@@ -391,10 +391,13 @@ def pid_of(thread):
 
 
 def digest(client, start, end):
-    """Of the memory there; of very large mappings a page out of sixteen counts."""
-    hashed, step = hashlib.blake2b(digest_size=16), end - start if end - start <= LARGE else 16 << 12
-    for at in range(start, end, step):
-        hashed.update(client.read(at, end - start if step == end - start else 1 << 12))
+    """Of the memory there; of large mappings both ends count (stacks, heaps), and a page out of 64 between them."""
+    hashed, page, ends = hashlib.blake2b(digest_size=16), 1 << 12, 1 << 16
+    parts = [(start, end)]
+    if end - start > LARGE:
+        parts = [(start, start + ends), *((at, at + page) for at in range(start + ends, end - ends, 64 * page)), (end - ends, end)]
+    for first, last in parts:
+        hashed.update(client.read(first, last - first))
     return hashed.hexdigest()
 
 
