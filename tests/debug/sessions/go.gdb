@@ -1,5 +1,4 @@
 #: record go_work
-#: big
 #: needs go
 #: timeout 300
 # Goroutines on several threads, preempted by signals.
