@@ -38,8 +38,10 @@ static int halt(struct rep_task *t, struct eng_stop *ret)
 {
 	int r = eng_interrupt(&t->t);
 
+	if (r < 0)
+		return r;
 	do
-		r = r < 0 ? r : eng_wait_task(&t->t, ret);
+		r = eng_wait_task(&t->t, ret);
 	while (r == ERR_INTERRUPTED);
 	return r < 0 ? r : ret->kind == ENG_STOP_TRAP ? ERR_STOPPED : 0;
 }
