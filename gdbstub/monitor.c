@@ -131,8 +131,10 @@ int stub_monitor(struct stub *s, char *line, struct buf *out)
 	struct monitor m = { .s = s, .out = out };
 	json_t *result CLEANUP(jsonx_unrefp) = m.result = json_object();
 	const char *name;
+	bool talking = s->talking;
 	int r = split(&m, line, &name);
 
+	s->talking = talking && !m.json; /* nothing but JSON is printed then, no progress */
 	if (r >= 0)
 		r = result ? run_command(&m, name ? name : "help") : -ENOMEM;
 	if (r < 0) {
@@ -143,10 +145,11 @@ int stub_monitor(struct stub *s, char *line, struct buf *out)
 		if (!m.json)
 			buf_printf(out, "error: %s\n", why);
 		else if (monitor_set_str(&m, "error", why) < 0)
-			return r;
+			buf_clear(out);
 	}
 	if (m.json)
 		put_json(&m);
+	s->talking = talking;
 	return r;
 }
 

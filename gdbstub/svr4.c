@@ -38,7 +38,7 @@ static int find_phdrs(struct stub *s, struct phdrs *ret)
 	return r < 0 ? r : ret->at ? 0 : -ENOENT;
 }
 
-/* Address of r_debug; -ENOENT: a static program, or the linker has not come that far. */
+/* Address of r_debug, 0: the linker has not come that far. -ENOENT: that program has no place for it. */
 static int find_r_debug(struct stub *s, uint64_t *ret)
 {
 	uint64_t bias = 0, dynamic = 0;
@@ -62,7 +62,7 @@ static int find_r_debug(struct stub *s, uint64_t *ret)
 
 		if (!get(s, dynamic + bias + i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
 			break;
-		if (d.d_tag != DT_DEBUG || !d.d_un.d_val)
+		if (d.d_tag != DT_DEBUG)
 			continue;
 		*ret = d.d_un.d_val;
 		return 0;
@@ -107,11 +107,12 @@ int stub_svr4(struct stub *s, uint64_t start, uint64_t prev, struct buf *out)
 	struct r_debug debug;
 	int r = find_r_debug(s, &addr);
 
-	if (r < 0 && r != -ENOENT)
+	/* a program that the linker was told to run: gdb finds it where we cannot, but does not look when it gets a list */
+	if (r < 0 && !start)
 		return r;
 	if (start)
 		put_list(s, start, prev, &list, &main_lm);
-	else if (r >= 0 && get(s, addr, &debug, sizeof(debug)) && debug.r_version > 0)
+	else if (addr && get(s, addr, &debug, sizeof(debug)) && debug.r_version > 0)
 		put_list(s, (uint64_t)debug.r_map, 0, &list, &main_lm);
 	buf_printf(out, "<library-list-svr4 version=\"1.0\"");
 	if (main_lm)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
 #include "engine/patch.h"
@@ -82,10 +83,24 @@ void dbg_breaks_free(struct dbg *d)
 
 /* --- planting --- */
 
-static int set_patch(struct rep_task *t, uint64_t addr)
+/* In memory that cannot be executed it would only spoil data. Debuggers do put breakpoints on the stack, where calls of functions return
+ * to, and leave them there when these calls never return. */
+static bool is_data(const struct rep_task *t, uint64_t addr)
 {
-	int r = eng_patch_set(&t->t, addr);
+	const struct mapping *m = aspace_next(&t->t.mm->as, addr);
 
+	return m && (m->start <= addr || m->flags & ASPACE_GROWSDOWN) && !(m->prot & PROT_EXEC);
+}
+
+static int set_patch(struct dbg *d, struct rep_task *t, uint64_t addr)
+{
+	int r;
+
+	if (is_data(t, addr)) {
+		d->waits = true;
+		return 0;
+	}
+	r = eng_patch_set(&t->t, addr);
 	if (r == -EBUSY) {
 		log_warn("no breakpoint at %#lx: others share the memory there", (unsigned long)addr);
 		r = 0;
@@ -97,12 +112,13 @@ static int plant(struct dbg *d, struct rep_task *t, bool user)
 {
 	int r = eng_patch_clear_all(&t->t);
 
+	d->waits = false;
 	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
 		if (!is_watch(&d->points[i]))
-			r = set_patch(t, d->points[i].b.addr);
+			r = set_patch(d, t, d->points[i].b.addr);
 	for (size_t i = 0; i < ARRAY_SIZE(d->own) && r >= 0; i++)
 		if (d->own[i])
-			r = set_patch(t, d->own[i]);
+			r = set_patch(d, t, d->own[i]);
 	return r;
 }
 
@@ -128,12 +144,14 @@ int dbg_breaks_sync(struct dbg *d)
 
 	if (!t || r < 0)
 		return r;
-	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user)
+	if (t->t.mm == d->patched && d->patched_generation == d->generation && d->patched_user == user &&
+	    !(d->waits && d->patched_changes != t->t.mm->as.changes))
 		return eng_patch_sync(&t->t);
 	r = plant(d, t, user);
 	d->patched_user = user;
 	d->patched = t->t.mm;
 	d->patched_generation = d->generation;
+	d->patched_changes = t->t.mm->as.changes;
 	return r;
 }
 
@@ -195,7 +213,7 @@ int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr)
 	return 0;
 }
 
-static const struct dbg_point *point_of(const struct dbg *d, unsigned id)
+static struct dbg_point *point_of(const struct dbg *d, unsigned id)
 {
 	for (size_t i = 0; i < d->n_points; i++)
 		if (d->points[i].id == id)
@@ -213,12 +231,18 @@ static size_t watched_len(const struct dbg_point *p)
 	return MIN(p->b.len, (uint64_t)GUARD_WATCH_MAX);
 }
 
+/* Registers and pages tell reading from writing only by what has changed: writing what was there already counts as reading. */
+static bool is_compared(const struct dbg_point *p)
+{
+	return p->guarded || p->b.kind == DBG_WATCH_READ;
+}
+
 void dbg_breaks_note(struct dbg *d)
 {
-	for (size_t i = 0; i < d->n_points && d->watch_guards; i++) {
+	for (size_t i = 0; i < d->n_points; i++) {
 		struct dbg_point *p = &d->points[i];
 
-		if (!p->guarded)
+		if (!is_compared(p))
 			continue;
 		if (!p->old)
 			p->old = calloc(1, watched_len(p));
@@ -242,6 +266,18 @@ static bool is_changed(struct dbg *d, struct dbg_point *p)
 	return changed;
 }
 
+static bool is_met(const struct dbg_point *p, bool touched, bool changed)
+{
+	switch (p->b.kind) {
+	case DBG_WATCH_WRITE:
+		return changed;
+	case DBG_WATCH_READ:
+		return touched && !changed;
+	default:
+		return changed || touched;
+	}
+}
+
 int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 {
 	bool stops = false;
@@ -253,7 +289,7 @@ int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 		if (!p->guarded)
 			continue;
 		changed = is_changed(d, p);
-		if (!(p->b.kind == DBG_WATCH_WRITE ? changed : changed || touched))
+		if (!is_met(p, touched, changed))
 			continue;
 		if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {
 			report(d, t, p, touched ? d->fault_at : p->b.addr);
@@ -263,42 +299,57 @@ int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 	return stops;
 }
 
-int dbg_breaks_watched(struct dbg *d, struct rep_task *t)
+bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask)
 {
-	unsigned mask = 0;
-	int r;
-
-	if (!d->n_watch || !t->watch_generation)
-		return 0;
-	r = eng_watch_hits(&t->t, &mask);
-	if (r < 0 || !dbg_is_target(d, t))
-		return MIN(r, 0);
+	if (!dbg_is_target(d, t))
+		return false;
 	for (unsigned i = 0; i < d->n_watch; i++) {
-		const struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
+		struct dbg_point *p = mask >> i & 1 ? point_of(d, d->watch_point[i]) : NULL;
+		bool written = p && p->b.kind == DBG_WATCH_READ && is_changed(d, p);
 
-		if (!p || !is_on(d, p) || !asks(d, t, p))
+		if (!p || written || !is_on(d, p) || !asks(d, t, p))
 			continue;
 		report(d, t, p, MAX(p->b.addr, d->watch[i].addr));
-		return 1;
+		return true;
 	}
-	return 0;
+	return false;
+}
+
+static bool is_within(const struct dbg_point *p, const struct effect *e)
+{
+	return e->addr < p->b.addr + p->b.len && p->b.addr < e->addr + e->len;
+}
+
+static bool writes(const struct effect *e)
+{
+	return e->kind == EFFECT_MEM || e->kind == EFFECT_ZERO || e->kind == EFFECT_MAP;
 }
 
 static bool touches(const struct dbg_point *p, const struct effect *e)
 {
-	bool write = e->kind == EFFECT_MEM || e->kind == EFFECT_ZERO || e->kind == EFFECT_MAP;
 	bool read = e->kind == EFFECT_INPUT;
 
-	if (!(write && p->b.kind != DBG_WATCH_READ) && !(read && p->b.kind != DBG_WATCH_WRITE))
+	if (!(writes(e) && p->b.kind != DBG_WATCH_READ) && !(read && p->b.kind != DBG_WATCH_WRITE))
 		return false;
-	return e->addr < p->b.addr + p->b.len && p->b.addr < e->addr + e->len;
+	return is_within(p, e);
+}
+
+/* What the kernel has written there is not the doing of the next instruction that comes by. */
+static void note_effects(struct dbg *d, struct dbg_point *p, const struct event *ev)
+{
+	for (uint32_t k = 0; k < ev->n_effects && is_compared(p); k++)
+		if (writes(&ev->effects[k]) && is_within(p, &ev->effects[k])) {
+			(void)is_changed(d, p);
+			return;
+		}
 }
 
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
 	for (size_t i = 0; i < d->n_points; i++) {
-		const struct dbg_point *p = &d->points[i];
+		struct dbg_point *p = &d->points[i];
 
+		note_effects(d, p, ev);
 		if (!is_watch(p) || !is_on(d, p))
 			continue;
 		for (uint32_t k = 0; k < ev->n_effects; k++) {

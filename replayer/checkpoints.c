@@ -332,7 +332,6 @@ int dbg_restore_inside(struct dbg *d, const struct rep_snapshot *snap, const str
 	int r = dbg_restore(d, snap, ei);
 
 	d->here = *here;
-	d->here.computing = true;
 	d->here.arrived = false;
 	if (dbg_checkpoint_index(d, here->from) == d->n_checkpoints)
 		d->here.from = 0;

@@ -11,7 +11,7 @@ struct dbg_point {
 	unsigned id;
 	struct dbg_break b;
 	bool guarded;   /* watched by taking pages away (guard.c) */
-	uint8_t *old;   /* if so: the bytes as they were; owned */
+	uint8_t *old;   /* of those, and of what is watched for reading: the bytes as they were; owned */
 };
 
 /* A snapshot and its place in history: see checkpoints.c. */
@@ -88,6 +88,8 @@ struct dbg {
 	unsigned last_id;
 	struct eng_mm *patched;      /* breakpoints stand here; compared only */
 	uint64_t patched_generation, generation; /* of the points */
+	uint64_t patched_changes;    /* of the mappings */
+	bool waits;                  /* some of them for their memory to become code */
 	struct eng_watch watch[ENG_WATCH_MAX];
 	unsigned watch_point[ENG_WATCH_MAX]; /* id */
 	unsigned n_watch;
@@ -161,11 +163,11 @@ int dbg_breaks_watch(struct dbg *d, struct rep_task *t) MUST_CHECK;
 int dbg_breaks_own(struct dbg *d, uint64_t a, uint64_t b) MUST_CHECK;
 /* t stands at addr, where breakpoints are: does it stop? 1 (d->stop is set), 0 it goes over. */
 int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
-/* Watchpoints that the thread's last instruction has met. Likewise. */
-int dbg_breaks_watched(struct dbg *d, struct rep_task *t) MUST_CHECK;
+/* Watchpoints in debug registers that the last instruction of t has met, by the bits of mask: do they stop it? */
+bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask);
 /* The same of an event's effects. */
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
-/* A run begins: notes what guarded memory holds. */
+/* A run begins: notes what is in memory that is compared. */
 void dbg_breaks_note(struct dbg *d);
 void dbg_breaks_free(struct dbg *d);
 

@@ -11,6 +11,9 @@
 #include "base/os.h"
 #include "replayer/files_priv.h"
 
+/* Tells how the thread came to stop where it does; no program can see it. */
+#define EFLAGS_RF 0x10000ull
+
 #define INTERVAL_FIRST_NS 60000000ull
 
 /* --- positions as text --- */
@@ -159,23 +162,26 @@ static int run_to_begin(struct dbg *d, struct errinfo *ei)
 	return r;
 }
 
-/* The event in which the process begins to run the program that it ends with, *ret = 0: it came with it, or that is too far away to look for. */
+/* The event in which the process begins to run the program that it ends with, *ret = 0: it came with it, or that is too far away to look for.
+ * Those that start themselves once more do so soon. */
 static int find_program(struct dbg *d, uint64_t *ret, struct errinfo *ei)
 {
-	enum { EVENTS_MAX = 2000000 };
+	enum { EVENTS_MAX = 2000000, AGAIN_MAX = 20000 };
 	const struct manifest_process *p = d->process;
 	uint64_t last = MIN(p->last_event, p->first_event + EVENTS_MAX);
 	int r = store_reader_seek(d->scan, MAX(p->first_event, (uint64_t)1), ei);
 
 	*ret = 0;
-	for (uint64_t n = p->first_event; n <= last && r >= 0 && !*ret; n++) {
+	for (uint64_t n = p->first_event; n <= last && r >= 0; n++) {
 		const struct event *ev;
 
 		r = store_reader_next(d->scan, &ev, ei);
 		if (r <= 0)
 			break;
-		if (ev->kind == EVENT_EXEC && ev->thread == p->thread && p->exe && !strcmp(ev->text, p->exe))
+		if (ev->kind == EVENT_EXEC && ev->thread == p->thread && p->exe && !strcmp(ev->text, p->exe)) {
 			*ret = ev->number;
+			last = MIN(p->last_event, n + AGAIN_MAX);
+		}
 	}
 	return MIN(r, 0);
 }
@@ -354,6 +360,7 @@ int dbg_regs(struct dbg *d, pid_t tid, struct user_regs_struct *ret)
 	if (r < 0)
 		return r;
 	*ret = *regs;
+	ret->eflags &= ~EFLAGS_RF;
 	if (t->in_call) { /* what the kernel would show, whatever we have used the thread for meanwhile */
 		*ret = t->entry;
 		ret->orig_rax = t->sysno;

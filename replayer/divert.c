@@ -239,7 +239,12 @@ static int run_on(struct dbg *d, struct rep_task *t)
 	d->stop = (struct dbg_stop){ .kind = DBG_STOP_SIGNAL, .tid = t->guest_tid, .signo = st.signo };
 	if (st.kind == ENG_STOP_SECCOMP) {
 		d->stop.signo = SIGKILL;
-		return answer(t);
+		r = answer(t);
+		if (r == 0 && d->step_tid) {
+			d->stop = (struct dbg_stop){ .kind = DBG_STOP_STEP, .tid = t->guest_tid };
+			return 1;
+		}
+		return r;
 	}
 	r = st.signo == SIGSEGV ? trapped(d, t) : 0;
 	return r < 0 ? r : !r;
@@ -300,6 +305,7 @@ int dbg_divert_end(struct dbg *d, struct errinfo *ei)
 	if (!d->diverted)
 		return 0;
 	d->diverted = false;
+	d->here.computing = true; /* whatever the copy did, the place is not on from here */
 	dbg_clock(true);
 	r = dbg_place_return(d, &d->home, ei);
 	dbg_clock(false);

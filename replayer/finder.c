@@ -184,10 +184,10 @@ uint64_t dbg_finder_needs(const struct dbg *d, bool state)
 static int read_counters(struct dbg *d, struct dbg_finder *f)
 {
 	bool counts_state = f->has_state && d->goal->addr == f->state.at;
-	int r = f->has_state ? rep_site_settle(&f->state) : 0;
+	int r = f->has_state ? rep_site_to_origin(&f->state) : 0;
 
 	if (r >= 0 && f->has_count)
-		r = rep_site_settle(&f->count);
+		r = rep_site_to_origin(&f->count);
 	d->uncounted = 0;
 	if (f->has_state)
 		note_uncounted(d, &f->state);

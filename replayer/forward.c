@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "engine/patch.h"
+#include "replayer/site_priv.h"
 
 /* How often the client is asked, and a long computation looked at. */
 #define TICK_NS 50000000ull
@@ -108,10 +109,28 @@ static bool at_int3(struct rep_task *t, const struct eng_stop *st, uint64_t *ret
 	return p && p->planted && st->signo == SIGTRAP;
 }
 
+/* Did the thread meet a watchpoint? 1 stops, 2 does not matter, 0 no. Our own looks at memory, in a trampoline, do not count. */
+static int watched(struct dbg *d, struct rep_task *t)
+{
+	unsigned mask = 0;
+	siginfo_t si;
+	int r;
+
+	if (!d->n_watch || !t->watch_generation || eng_siginfo(&t->t, &si) < 0 || (si.si_code != TRAP_TRACE && si.si_code != TRAP_HWBKPT))
+		return 0;
+	r = eng_watch_hits(&t->t, &mask); /* now: a step forgets them */
+	if (r < 0 || !mask)
+		return MIN(r, 0);
+	r = rep_site_settle(t);
+	if (r <= 0 || !d->goal || !d->goal->user)
+		return r < 0 ? r : 2;
+	return dbg_breaks_watched(d, t, mask) ? 1 : 2;
+}
+
 /* It wanted to touch guarded memory: it does, and stops if that matters. The step may end in something else: *st. */
 static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
 {
-	int r = dbg_guard_off(d);
+	int hit, r = dbg_guard_off(d);
 
 	if (r >= 0)
 		r = rep_step(t, st);
@@ -119,7 +138,11 @@ static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
 		return MIN(r, 0);
 	d->here.computing = true;
 	d->inner = false;
-	if (dbg_breaks_guarded(d, t))
+	hit = watched(d, t); /* of those in registers */
+	r = hit < 0 ? hit : rep_site_settle(t);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	if (dbg_breaks_guarded(d, t) || hit == 1)
 		return ERR_STOPPED;
 	if (d->step_tid != t->guest_tid)
 		return 1;
@@ -138,9 +161,8 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 	d->checkpoint_due = DBG_DUE_NONE; /* it came to something by itself before the tick could stop it */
 	if (dbg_guard_fault(d, t, st))
 		return touch(d, t, st);
-	r = dbg_guard_off(d);
-	if (r < 0 || st->kind != ENG_STOP_SIGNAL)
-		return MIN(r, 0);
+	if (st->kind != ENG_STOP_SIGNAL)
+		return 0;
 	if (st->signo != SIGTRAP) /* somebody enters a jump of ours in the middle */
 		return st->signo == SIGILL ? dbg_finder_stop(d, t, st) : 0;
 	d->here.computing = true;
@@ -149,10 +171,12 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 		d->inner = true;
 		return r;
 	}
-	r = d->goal && d->goal->user ? dbg_breaks_watched(d, t) : 0;
-	if (r) {
+	r = watched(d, t);
+	if (r < 0 || (r == 2 && !is_step))
+		return r < 0 ? r : 1;
+	if (r == 1) {
 		d->inner = false;
-		return r < 0 ? r : ERR_STOPPED;
+		return ERR_STOPPED;
 	}
 	if (at_int3(t, st, &addr)) {
 		r = eng_regs(&t->t, &regs);
@@ -338,9 +362,13 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 /* Breakpoints stand where the memory is now. */
 static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
+	if (ev->kind == EVENT_EXEC) /* memory is told by its address, and the new one may be where the old one was */
+		d->patched = NULL;
 	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT)
 		return dbg_breaks_sync(d);
-	return t && dbg_is_target(d, t) ? eng_patch_sync(&t->t) : 0;
+	if (!t || !dbg_is_target(d, t))
+		return 0;
+	return d->waits ? dbg_breaks_sync(d) : eng_patch_sync(&t->t);
 }
 
 /* Lets the event happen: 1 something stops there. */

@@ -1,7 +1,7 @@
 /* Watchpoints beyond what the debug registers hold: the pages are taken away from the guest while it computes, so that an access faults; the
  * instruction is made with the pages given back, and what is watched compared.
  *
- * The pages are away only while a thread of the process runs. Whatever else is done with the guest - events, snapshots, calls of ours - finds
+ * The pages are away only while a thread of the process runs towards an event's place (forward.c). Whatever else is done with the guest - events, snapshots, calls of ours - finds
  * its mappings as they are in the model. */
 #define LOG_AREA "replayer.guard"
 #include "replayer/dbg_priv.h"

@@ -36,6 +36,7 @@ struct rep_task {
 	uint64_t watch_generation; /* its debug registers are those of this generation of a debugger's points, 0 = none */
 	uint64_t counted;   /* steps of a point that is told by their number, made already */
 	uint64_t over;      /* the breakpoint at this address has been dealt with: the thread goes over it. 0 = none */
+	struct rep_site *sites; /* that are open for it, NULL = none */
 	uint64_t awaited;   /* rep_run() comes back when a breakpoint at this address is hit; 0 = none */
 };
 

@@ -463,10 +463,15 @@ static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
 
 	if (!here->ahead || d->s->event != here->goal.events)
 		return 0;
+	r = is_there(&a); /* the access was the last of those steps */
+	if (r)
+		return r;
 	r = mark(&a, ei);
 	if (r < 0)
 		return r;
-	r = steps_to_goal(&a, here->ahead, &n, ei);
+	r = is_there(&a);
+	if (r == 0)
+		r = steps_to_goal(&a, here->ahead, &n, ei);
 	back = rewind_to(&a, ei);
 	rep_snapshot_free(d->s, a.snap);
 	d->stop = stop;

@@ -2,7 +2,9 @@
  * it wants to see. */
 #define LOG_AREA "replayer.run"
 #include "replayer/rep_priv.h"
+#include "replayer/site_priv.h"
 
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "base/log.h"
@@ -32,18 +34,47 @@ static bool call_pending(struct rep_task *t)
 	return t->place == REP_ENTRY && (eng_regs(&t->t, &r) < 0 || r->orig_rax != UINT64_MAX);
 }
 
+static int wait_whatever_comes(struct rep_task *t, struct eng_stop *ret)
+{
+	int r;
+
+	do
+		r = eng_wait_task(&t->t, ret);
+	while (r == ERR_INTERRUPTED);
+	return r;
+}
+
+/* The kernel tells of an interrupt before it tells of the signal that the last instruction has raised. */
+static bool has_raised_signal(struct rep_task *t)
+{
+	struct __ptrace_peeksiginfo_args first = { .nr = 8 };
+	siginfo_t si[8];
+	int n = eng_request(&t->t, PTRACE_PEEKSIGINFO, (uint64_t)&first, si);
+
+	for (int i = 0; i < n; i++)
+		if (si[i].si_code > 0)
+			return true;
+	return false;
+}
+
 /* Stops t, which runs. It may have stopped by itself meanwhile: then the trap that we asked for comes later, and
  * is passed over. */
 static int halt(struct rep_task *t, struct eng_stop *ret)
 {
 	int r = eng_interrupt(&t->t);
 
-	if (r < 0)
-		return r;
-	do
-		r = eng_wait_task(&t->t, ret);
-	while (r == ERR_INTERRUPTED);
-	return r < 0 ? r : ret->kind == ENG_STOP_TRAP ? ERR_STOPPED : 0;
+	if (r >= 0)
+		r = wait_whatever_comes(t, ret);
+	while (r >= 0 && ret->kind == ENG_STOP_TRAP) {
+		if (!has_raised_signal(t)) {
+			r = rep_site_settle(t);
+			return r < 0 ? r : ERR_STOPPED;
+		}
+		r = eng_resume(&t->t, ENG_RUN, 0);
+		if (r >= 0)
+			r = wait_whatever_comes(t, ret);
+	}
+	return r;
 }
 
 /* A signal of ours came. 0: it has stopped by itself; 1: it runs on. */
@@ -159,13 +190,11 @@ static int step(struct rep_task *t, struct eng_stop *ret)
 	r = eng_patch_lift(&t->t, at, 1);
 	if (r < 0)
 		return r;
-	r = eng_resume(&t->t, ENG_STEP, 0);
-	while (r >= 0) {
-		r = eng_wait_task(&t->t, ret);
-		if (r != ERR_INTERRUPTED)
-			break;
-		r = 0;
-	}
+	do { /* the trap of an interrupt comes before the instruction, or before the signal that tells of it */
+		r = eng_resume(&t->t, ENG_STEP, 0);
+		if (r >= 0)
+			r = wait_whatever_comes(t, ret);
+	} while (r >= 0 && ret->kind == ENG_STOP_TRAP);
 	lowered = eng_patch_lower(&t->t, at, 1);
 	if (r >= 0 && !traced)
 		r = hide_trap_flag(t, ret, pushes);

@@ -131,7 +131,7 @@ static bool make_plan(struct rep_site *site)
 	return eng_read(&site->t->t, site->at, site->plan.bytes, 1) >= 0;
 }
 
-int rep_site_settle(struct rep_site *site)
+int rep_site_to_origin(struct rep_site *site)
 {
 	struct user_regs_struct *r;
 	struct eng_stop st;
@@ -152,7 +152,7 @@ static int back_home(struct rep_site *site)
 {
 	struct user_regs_struct *r;
 	uint64_t origin;
-	int rc = rep_site_settle(site);
+	int rc = rep_site_to_origin(site);
 
 	if (rc >= 0)
 		rc = eng_regs(&site->t->t, &r);
@@ -177,6 +177,16 @@ static int clear(struct rep_site *site)
 	return r < 0 ? r : write_code(site, site->plan.bytes, jump_len(site));
 }
 
+static void unlink_site(struct rep_site *site)
+{
+	struct rep_site **p = &site->t->sites;
+
+	while (*p && *p != site)
+		p = &(*p)->next;
+	if (*p)
+		*p = site->next;
+}
+
 int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task *t, uint64_t at, bool jump)
 {
 	int r;
@@ -184,6 +194,8 @@ int rep_site_open(struct rep_site *site, struct rep_session *s, struct rep_task 
 	*site = (struct rep_site){ .s = s, .t = t, .at = at, .want_jump = jump };
 	if (!make_plan(site))
 		return 0;
+	site->next = t->sites;
+	t->sites = site;
 	r = rep_room_map(site);
 	if (r == 0) {
 		log_debug("no room for a trampoline near %#" PRIx64, at);
@@ -345,10 +357,54 @@ int rep_site_stop(struct rep_site *site, struct eng_stop *st)
 	return 1;
 }
 
+/* Between two instructions of the guest's, or before the first. */
+static bool is_between(const struct rep_site *site, uint64_t rip)
+{
+	for (unsigned i = 0; i < site->plan.n; i++)
+		if (rip == site->tramp.copy[i])
+			return true;
+	return rip == site->tramp.back;
+}
+
+/* What was one instruction may be several in a copy: a call is. */
+static int finish_copy(struct rep_site *site)
+{
+	struct user_regs_struct *regs;
+	struct eng_stop st;
+	int r = eng_regs(&site->t->t, &regs);
+
+	while (r >= 0 && regs->rip - site->room < REP_ROOM && !is_between(site, regs->rip)) {
+		r = rep_step(site->t, &st);
+		if (r >= 0)
+			r = st.kind == ENG_STOP_SIGNAL && st.signo == SIGTRAP ? eng_regs(&site->t->t, &regs) : ERR_GUEST;
+	}
+	return r;
+}
+
+int rep_site_settle(struct rep_task *t)
+{
+	struct user_regs_struct *regs;
+	int r = eng_regs(&t->t, &regs);
+
+	for (struct rep_site *site = t->sites; site && r >= 0; site = site->next) {
+		uint64_t rip = regs->rip;
+
+		if (!site->planted || !site->jump || rip - site->room >= REP_ROOM)
+			continue;
+		if (rip <= site->tramp.copy[0] || rip > site->tramp.back)
+			return 0;
+		r = finish_copy(site);
+		break;
+	}
+	return r < 0 ? r : 1;
+}
+
 int rep_site_close(struct rep_site *site)
 {
 	int64_t result = 0;
 	int r = clear(site);
+
+	unlink_site(site);
 
 	if (r >= 0)
 		r = unguard(site);

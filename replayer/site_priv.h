@@ -30,6 +30,7 @@ struct rep_site {
 		uint32_t prot;
 	} guard[REP_GUARDS_MAX];
 	unsigned n_guards;
+	struct rep_site *next; /* another one of t's */
 };
 
 /* --- room.c --- */
@@ -51,8 +52,11 @@ int rep_site_go_on(struct rep_site *site) MUST_CHECK;
 /* Was that stop a pass? Then t's rip is the site's address again (1). Or a write of the guest to the watched code?
  * It is done then, and t may go on (2). */
 int rep_site_stop(struct rep_site *site, struct eng_stop *st) MUST_CHECK;
+/* t, which has executed an instruction, may be in the trampoline of a site of its: lets it finish what was one instruction of the
+ * guest's there. 1: what it did last was done for the guest. 0: it belongs to the decision, nothing of the guest's has happened. */
+int rep_site_settle(struct rep_task *t) MUST_CHECK;
 /* t, which was interrupted in the trampoline, goes on to where it is clear which of the guest's instructions it stands at. */
-int rep_site_settle(struct rep_site *site) MUST_CHECK;
+int rep_site_to_origin(struct rep_site *site) MUST_CHECK;
 /* The guest's code and memory are as they were. t's rip, if it was within our code, is one of its own again. */
 int rep_site_close(struct rep_site *site) MUST_CHECK;
 

@@ -94,11 +94,13 @@ static int place_shift(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 	enum { AHEAD_MAX = 16 };
 	struct rep_task *t = dbg_next_task(d);
 	struct user_regs_struct *regs;
+	bool found = false;
 	int r = 1;
 
 	while (r > 0 && p->ahead < AHEAD_MAX) {
 		r = eng_regs(&t->t, &regs);
-		if (r < 0 || dbg_finder_fits(d, t, regs->rip))
+		found = r >= 0 && dbg_finder_fits(d, t, regs->rip);
+		if (r < 0 || found)
 			break;
 		if (!p->snap)
 			r = rep_snapshot_take(d->s, &p->snap, ei);
@@ -107,7 +109,15 @@ static int place_shift(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 		p->ahead++;
 	}
 	p->goal.arrive = d->here.arrived;
-	return MIN(r, 0);
+	if (r < 0 || found || d->here.arrived)
+		return MIN(r, 0);
+	/* none is better than another */
+	p->ahead = 0;
+	r = dbg_restore(d, p->snap, ei);
+	d->here.computing = true;
+	rep_snapshot_free(d->s, p->snap);
+	p->snap = NULL;
+	return r;
 }
 
 /* Does it stand at an instruction that faults? */
@@ -125,7 +135,7 @@ int dbg_place_take(struct dbg *d, bool shift, struct dbg_place *ret, struct erri
 	*ret = (struct dbg_place){ .goal = { .events = d->s->event, .arrive = d->here.arrived }, .here = d->here };
 	if (shift && !d->here.arrived && d->here.computing)
 		r = place_shift(d, ret, ei);
-	if (d->here.arrived && faulted(d)) /* the instruction faults again when it is run again */
+	if (r >= 0 && d->here.arrived && !ret->snap && faulted(d)) /* the instruction faults again when it is run again */
 		r = rep_snapshot_take(d->s, &ret->snap, ei);
 	if (r >= 0 && !d->here.arrived && d->here.computing) {
 		r = dbg_state_take(d, &ret->state, ei);

@@ -37,25 +37,24 @@ def escape(data):
     return re.sub(rb"[$#}*]", lambda m: b"}" + bytes([m.group(0)[0] ^ 0x20]), data)
 
 
+CODED = re.compile(rb"(?:\}(.)|([^}*]))((?:\*.)+)|\}(.)|[}*]", re.DOTALL)
+
+
+def decoded(match):
+    escaped, plain, runs, alone = match.groups()
+    if alone is not None:
+        return bytes([alone[0] ^ 0x20])
+    if runs is None:
+        raise RspError("an escape at the end of a packet, or a bad run length: %r" % match.string[max(match.start() - 40, 0):match.end() + 40])
+    lengths = [n - 29 for n in runs[1::2]]
+    if not all(3 <= n <= 97 for n in lengths):
+        raise RspError("a bad run length in %r" % match.group(0))
+    return (bytes([escaped[0] ^ 0x20]) if escaped else plain) * (1 + sum(lengths))
+
+
 def unescape(data):
     """Undoes escapes and run lengths."""
-    out, i = bytearray(), 0
-    while i < len(data):
-        c = data[i]
-        if c == ord("}"):
-            if i + 1 == len(data):
-                raise RspError("an escape at the end of a packet")
-            out.append(data[i + 1] ^ 0x20)
-            i += 2
-        elif c == ord("*"):
-            if not out or i + 1 == len(data) or not 32 <= data[i + 1] <= 126:
-                raise RspError("a bad run length in %r" % data[:80])
-            out += out[-1:] * (data[i + 1] - 29)
-            i += 2
-        else:
-            out.append(c)
-            i += 1
-    return bytes(out)
+    return CODED.sub(decoded, data)
 
 
 def frame(payload):

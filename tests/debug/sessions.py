@@ -166,7 +166,7 @@ class Session:
     def gdb(self, hermit):
         env = dict(hermit.env, TERM="dumb", HOME=hermit.top)
         child = subprocess.Popen(["gdb", "-q", "-nx"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, cwd=hermit.top, start_new_session=True)
-        limit = float(self.script.get("timeout", "60"))
+        limit = float(self.script.get("timeout", "180"))
         try:
             out, _ = child.communicate(self.commands().encode(), timeout=limit)
         except subprocess.TimeoutExpired:

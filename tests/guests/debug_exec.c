@@ -1,4 +1,4 @@
-/* Becomes itself with another argument. For tests/debug/sessions. */
+/* Becomes itself with another argument: the same addresses, in both programs. For tests/debug/sessions. flags: -no-pie */
 #include "guest.h"
 
 volatile int generation;

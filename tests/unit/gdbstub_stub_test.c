@@ -526,7 +526,8 @@ START_TEST(objects)
 	EXPECT(&c, "qXfer:nothing:read::0,1000", "");
 	EXPECT(&c, "qXfer:auxv:write::0:00", "");
 	EXPECT_PREFIX(&c, "qXfer:features:read:target.xml:0", "E.");
-	EXPECT(&c, "qXfer:libraries-svr4:read::0,1000", "l<library-list-svr4 version=\"1.0\"></library-list-svr4>");
+	EXPECT_PREFIX(&c, "qXfer:libraries-svr4:read::0,1000", "E.");
+	EXPECT(&c, "qXfer:libraries-svr4:read:start=fff0;prev=0;:0,1000", "l<library-list-svr4 version=\"1.0\"></library-list-svr4>");
 	for (;;) {
 		char body[80];
 		const char *piece;

@@ -2,6 +2,7 @@
 #include "replayer/cond_priv.h"
 
 #include <stdio.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 #include "tests/unit/engine_guest.h"
@@ -488,4 +489,83 @@ START_TEST(no_longer)
 }
 END_TEST
 
-TEST_MAIN("cond", one_of_many, stepped, cannot_tell, middle, interrupted, calls, watched, forked, no_longer)
+/* An interrupt that is reported late is no step, and takes none. */
+START_TEST(late_interrupt)
+{
+	struct eng_stop st;
+	struct fixture f;
+
+	begin(&f);
+	start_at(&f.t, LOOP, 100);
+	ck_assert_int_eq(eng_interrupt(&f.t.t), 0);
+	ck_assert_int_eq(rep_step(&f.t, &st), 0);
+	ck_assert_int_eq(st.kind, ENG_STOP_SIGNAL);
+	ck_assert_int_eq(st.signo, SIGTRAP);
+	ck_assert_uint_eq(rip(&f.t), LOOP + 3);
+	ck_assert_uint_eq(counter(&f.t), 1);
+	end(&f);
+}
+END_TEST
+
+static int runs(void *ctx, struct rep_task *t)
+{
+	(void)ctx;
+	(void)t;
+	return REP_RUNS;
+}
+
+static int nothing(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step)
+{
+	(void)ctx;
+	(void)t;
+	(void)st;
+	(void)is_step;
+	return 0;
+}
+
+static bool always(void *ctx, struct rep_task *t)
+{
+	(void)t;
+	++*(unsigned *)ctx;
+	return true;
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+}
+
+/* Halted in the moment of a breakpoint it has met it, or has not come there. */
+START_TEST(halted_at_breakpoint)
+{
+	const struct sigaction sa = { .sa_handler = on_alarm };
+	const struct itimerval often = { .it_interval.tv_usec = 20, .it_value.tv_usec = 20 }, off = { 0 };
+	unsigned ticks = 0;
+	const struct rep_hooks hooks = { .before = runs, .stopped = nothing, .tick = always, .ctx = &ticks };
+	struct user_regs_struct *r;
+	uint64_t met = 0;
+	struct eng_stop st;
+	struct fixture f;
+
+	begin(&f);
+	f.s.hooks = &hooks;
+	ck_assert_int_eq(eng_write(&f.t.t, LOOP, "\x48\xff\xc3\xcc\xeb\xfa", 6), 0); /* LOOP: inc rbx; int3; jmp LOOP */
+	start_at(&f.t, LOOP, 0);
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (unsigned i = 0; i < 20000 && ticks < 400; i++) {
+		int rc = rep_run(&f.t, &st, 0);
+
+		ck_assert(rc == 0 || rc == ERR_STOPPED);
+		ck_assert_int_eq(eng_regs(&f.t.t, &r), 0);
+		met += rc == 0;
+		/* behind the int3 only when that has been told */
+		ck_assert_uint_eq(r->rbx, r->rip == LOOP + 3 ? met + 1 : met);
+	}
+	setitimer(ITIMER_REAL, &off, NULL);
+	printf("%u ticks, %lu breakpoints\n", ticks, (unsigned long)met);
+	end(&f);
+}
+END_TEST
+
+TEST_MAIN("cond", one_of_many, stepped, cannot_tell, middle, interrupted, calls, watched, forked, no_longer, late_interrupt, halted_at_breakpoint)

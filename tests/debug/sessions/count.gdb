@@ -1,6 +1,6 @@
 #: record debug_count {30000|1000000}
 #: flags -O2
-#: timeout 120
+#: timeout 300
 # A condition that is false very often.
 target remote localhost:{port}
 break tick if n == {29990|999990}

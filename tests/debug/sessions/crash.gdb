@@ -1,7 +1,7 @@
 #: record debug_crash {10|3000}
 #: status any
 #: flags -O2
-#: timeout {60|600}
+#: timeout {300|600}
 # What made a computation crash after a long time?
 target remote localhost:{port}
 continue

@@ -1,7 +1,7 @@
 #: record go_work
 #: big
 #: needs go
-#: timeout 120
+#: timeout 300
 # Goroutines on several threads, preempted by signals.
 target remote localhost:{port}
 handle SIGURG nostop noprint pass

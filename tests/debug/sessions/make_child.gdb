@@ -1,6 +1,7 @@
 #: record debug_make
 #: options -p {pid:cc1}
 #: needs make gcc
+#: timeout 300
 # And this one a child that make started.
 target remote localhost:{port}
 break write

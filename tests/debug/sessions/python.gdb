@@ -1,5 +1,6 @@
 #: record /usr/bin/python3 -c "print(sorted(repr(i) for i in range(50))[:3]); import json; print(json.dumps({'a': [1, 2.5, None]}))"
 #: needs /usr/bin/python3
+#: timeout 300
 # An interpreter: no debug information is needed for functions that programs can link with.
 target remote localhost:{port}
 break PyUnicode_New

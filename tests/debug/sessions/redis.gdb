@@ -1,7 +1,7 @@
 #: record redis_both
 #: options -p {pid:redis-server}
 #: needs redis-server
-#: timeout 120
+#: timeout 300
 # A server and its clients in one recording.
 target remote localhost:{port}
 break epoll_wait

@@ -1,5 +1,5 @@
 #: record debug_threads {16|64}
-#: timeout 120
+#: timeout 300
 #: flags -O0,-O2
 # Births and deaths of threads, both ways.
 target remote localhost:{port}
