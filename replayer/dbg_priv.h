@@ -1,5 +1,5 @@
 /* Inside of a debugging session: debug.c (opening, looking), breaks.c (what stops a thread), forward.c (running on), timeline.c
- * (checkpoints, going to places), reverse.c (backwards). */
+ * (going to places, their names), checkpoints.c, reverse.c (backwards). */
 #ifndef REPLAYER_DBG_PRIV_H
 #define REPLAYER_DBG_PRIV_H
 
@@ -266,8 +266,8 @@ int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_
 /* --- finder.c --- */
 /* Can a jump stand there? */
 bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr);
-/* And one at b as well? 0: nothing is there. */
-bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b);
+/* The same, while b is waited for as well (0: nothing is)? */
+bool dbg_finder_fits_beside(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b);
 /* The computation of d->goal begins, or goes on: puts jumps where they can be. */
 int dbg_finder_open(struct dbg *d) MUST_CHECK;
 /* An address at which an int3 is needed nevertheless, 0 = none: for the state, or for what is counted. */

@@ -64,14 +64,15 @@ bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
 	return jump_covers(d, t, addr) > 0;
 }
 
-bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b)
+bool dbg_finder_fits_beside(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b)
 {
-	uint64_t first = MIN(a, b), second = MAX(a, b), covers;
+	uint64_t covers = jump_covers(d, t, a), of_b = b && b != a ? jump_covers(d, t, b) : 0;
 
-	if (!b || a == b)
-		return dbg_finder_fits(d, t, a);
-	covers = jump_covers(d, t, first);
-	return covers && first + covers <= second && dbg_finder_fits(d, t, second);
+	if (!covers || !b || a == b)
+		return covers > 0;
+	if (!of_b)
+		return !close_by(a, b);
+	return a < b ? a + covers <= b : b + of_b <= a;
 }
 
 static int set_rip(struct rep_task *t, uint64_t rip)
@@ -159,7 +160,7 @@ int dbg_finder_open(struct dbg *d)
 		return -ENOMEM;
 	d->finder = f;
 	f->t = t;
-	if (at && g->addr && close_by(at, g->addr) && !dbg_finder_fits_both(d, t, at, g->addr))
+	if (at && g->addr && close_by(at, g->addr) && !dbg_finder_fits_beside(d, t, at, g->addr))
 		return 0;
 	if (at)
 		r = open_state(d, f, g->state);
