@@ -117,7 +117,8 @@ static bool is_searched(const struct dbg *d, const struct eng_mm *mm, uint64_t a
 	if (rep_session_pending(d->s, &ev, NULL) <= 0 || ev->kind != EVENT_ASYNC_POINT)
 		return false;
 	t = rep_task(d->s, ev->thread);
-	return t && t->t.mm == mm && is_close(ev->rip, at, len);
+	/* counted steps would count those of a trampoline */
+	return t && t->t.mm == mm && (ev->args[EVENT_POINT_KIND] == EVENT_POINT_STEPS || is_close(ev->rip, at, len));
 }
 
 int dbg_cond_limit(struct dbg *d)

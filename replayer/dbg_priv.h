@@ -86,6 +86,7 @@ struct dbg {
 	uint64_t begin;              /* events replayed at the beginning of the process */
 	bool lost;
 	const char *what;            /* that takes long now */
+	bool going_back;             /* to where it stood, after a search was given up: no more interrupts */
 
 	/* breaks.c */
 	struct dbg_point *points;

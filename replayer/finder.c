@@ -37,7 +37,10 @@ static bool is_free(struct dbg *d, struct rep_task *t, uint64_t addr)
 
 	if (!aspace_code_own(&t->t.mm->as, addr) || eng_patch_overlaps(t->t.mm, addr, 1))
 		return false;
-	return !(rep_session_pending(d->s, &ev, NULL) > 0 && ev->kind == EVENT_ASYNC_POINT && close_by(ev->rip, addr));
+	if (rep_session_pending(d->s, &ev, NULL) <= 0 || ev->kind != EVENT_ASYNC_POINT)
+		return true;
+	/* steps are counted up to there: those of a trampoline would count as well */
+	return ev->args[EVENT_POINT_KIND] != EVENT_POINT_STEPS && !close_by(ev->rip, addr);
 }
 
 /* The client's breakpoints may be planted or not just now. */

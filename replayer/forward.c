@@ -241,7 +241,7 @@ static bool interrupt_wanted(struct dbg *d)
 {
 	const struct dbg_progress p = { .what = d->what, .event = d->s->event, .total = d->s->total };
 
-	if (!d->opt.tick || !d->opt.tick(d->opt.ctx, &p))
+	if (d->going_back || !d->opt.tick || !d->opt.tick(d->opt.ctx, &p))
 		return false;
 	d->stop = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = d->stop_tid };
 	d->inner = false;

@@ -151,7 +151,7 @@ void dbg_place_done(struct dbg *d, struct dbg_place *p)
 		dbg_state_done(d, &p->state);
 }
 
-int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
+static int go_back(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 {
 	struct dbg_goal g = p->goal;
 	int r;
@@ -164,6 +164,16 @@ int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 	}
 	r = dbg_go(d, g.events, ei);
 	return r == 0 && g.arrive ? dbg_forward(d, &g, ei) : r;
+}
+
+int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
+{
+	int r;
+
+	d->going_back = true;
+	r = go_back(d, p, ei);
+	d->going_back = false;
+	return r;
 }
 
 /* --- names of places --- */
