@@ -41,10 +41,10 @@ static bool is_free(struct dbg *d, struct rep_task *t, uint64_t addr)
 }
 
 /* The client's breakpoints may be planted or not just now. */
-static bool has_points(const struct dbg *d, uint64_t addr, uint64_t len)
+static bool has_points(struct dbg *d, struct rep_task *t, uint64_t addr, uint64_t len)
 {
 	for (size_t i = 0; i < d->n_points; i++)
-		if (d->points[i].b.kind == DBG_BREAK && d->points[i].b.addr - addr < len)
+		if (d->points[i].b.kind == DBG_BREAK && (d->points[i].b.addr - addr < len || dbg_cond_covers(d, t, &d->points[i], addr)))
 			return true;
 	return false;
 }
@@ -56,7 +56,7 @@ static uint64_t jump_covers(struct dbg *d, struct rep_task *t, uint64_t addr)
 	struct code_plan plan;
 	bool fits = is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan);
 
-	return fits && !has_points(d, addr, plan.len) ? plan.len : 0;
+	return fits && !has_points(d, t, addr, plan.len) ? plan.len : 0;
 }
 
 bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)

@@ -78,6 +78,25 @@ static int hit(struct dbg *d, struct rep_task *t, uint64_t addr)
 	return 0;
 }
 
+/* The jump to a condition has led here. As hit(), but a stop that was wanted anyway (halted) stays what it is when this is none. */
+static int cond_hit(struct dbg *d, struct rep_task *t, uint64_t addr, bool halted)
+{
+	bool inner = d->inner;
+	int r = hit(d, t, addr);
+
+	if (r == ERR_STOPPED) {
+		d->here.computing = true;
+		d->checkpoint_due = DBG_DUE_NONE;
+	}
+	if (r)
+		return r;
+	if (halted)
+		d->inner = inner;
+	else
+		r = dbg_cond_false(d, t, addr, false);
+	return r < 0 ? r : 1;
+}
+
 static int before(void *ctx, struct rep_task *t)
 {
 	struct dbg *d = ctx;
@@ -153,10 +172,10 @@ static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
 	return ERR_STOPPED;
 }
 
-static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step)
+/* A stop that has nothing to do with conditions, or no more. */
+static int stopped_elsewhere(struct dbg *d, struct rep_task *t, struct eng_stop *st, bool is_step)
 {
 	struct user_regs_struct *regs;
-	struct dbg *d = ctx;
 	siginfo_t si;
 	uint64_t addr;
 	int r;
@@ -188,6 +207,8 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 		regs->rip = addr;
 		eng_regs_changed(&t->t);
 		r = hit(d, t, addr);
+		if (r == 0)
+			r = dbg_cond_false(d, t, addr, true);
 		return r < 0 ? r : 1;
 	}
 	if (is_step && d->step_tid == t->guest_tid) {
@@ -196,6 +217,25 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 		return ERR_STOPPED;
 	}
 	return is_step || (t->watch_generation && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_HWBKPT) ? 1 : 0;
+}
+
+static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step)
+{
+	bool halted = st->kind == ENG_STOP_TRAP;
+	struct dbg *d = ctx;
+	uint64_t addr;
+	int r = dbg_cond_stopped(d, t, st, &addr);
+
+	if (r < 0)
+		return r;
+	switch ((enum dbg_cond_stop)r) {
+	case DBG_COND_HIT:
+		return cond_hit(d, t, addr, halted);
+	case DBG_COND_ON:
+		return 1;
+	default:
+		return halted ? 0 : stopped_elsewhere(d, t, st, is_step);
+	}
 }
 
 /* --- time --- */
@@ -354,6 +394,8 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 	if (r == ERR_STOPPED && d->inner && d->checkpoint_due) {
 		r = dbg_finder_close(d); /* no jump of ours in a checkpoint */
 		if (r >= 0)
+			r = dbg_cond_close(d);
+		if (r >= 0)
 			r = dbg_checkpoint_due(d, ei);
 		return r < 0 ? r : 2;
 	}
@@ -365,22 +407,27 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 /* Breakpoints stand where the memory is now. */
 static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
-	if (ev->kind == EVENT_EXEC) /* memory is told by its address, and the new one may be where the old one was */
-		d->patched = NULL;
-	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT)
-		return dbg_breaks_sync(d);
-	if (!t || !dbg_is_target(d, t))
-		return 0;
-	return d->waits ? dbg_breaks_sync(d) : eng_patch_sync(&t->t);
+	int r = 0;
+
+	if (ev->kind == EVENT_EXEC && (!t || dbg_is_target(d, t)))
+		d->patched = NULL; /* another address space may have come to lie where that was */
+	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT || (d->waits && t && dbg_is_target(d, t)))
+		r = dbg_breaks_sync(d);
+	else if (t && t->t.mm == d->patched)
+		r = ev->sysno == SYS_madvise ? eng_patch_sync_all(&t->t) : eng_patch_sync(&t->t); /* what is dropped takes them along */
+	return r < 0 ? r : dbg_cond_follow(d);
 }
 
 /* Between events. */
 static int look_at_clock(struct dbg *d, struct errinfo *ei)
 {
 	uint64_t now = os_mono_ns();
+	int r;
 
-	if (d->goal->keep && now - d->last_checkpoint > d->interval_ns)
-		return dbg_checkpoint(d, ei);
+	if (d->goal->keep && now - d->last_checkpoint > d->interval_ns) {
+		r = dbg_cond_close(d);
+		return r < 0 ? r : dbg_checkpoint(d, ei);
+	}
 	if (now - d->last_tick <= TICK_NS)
 		return 0;
 	d->last_tick = now;
@@ -393,9 +440,10 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	uint32_t number = ev->thread;
 	int stops, r;
 
-	(void)t;
+	r = t ? dbg_cond_event(d, t, ev) : 0;
 	/* what it says has to be asked before the reader goes on, what it does afterwards: effects are data, they stay */
-	r = rep_session_step(d->s, ei);
+	if (r >= 0)
+		r = rep_session_step(d->s, ei);
 	if (r < 0)
 		return r;
 	d->here = (struct dbg_here){ 0 };
@@ -480,7 +528,7 @@ static int one_event(struct dbg *d, struct errinfo *ei)
 
 int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 {
-	int r, closed;
+	int r, closed, conds;
 
 	d->goal = g;
 	d->hits = g->base;
@@ -495,12 +543,18 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 	r = dbg_breaks_sync(d);
 	if (g->user)
 		dbg_breaks_note(d);
+	dbg_cond_begin(d);
 	while (r == 0) {
-		r = look_out(d);
+		r = dbg_cond_limit(d);
+		if (r == 0)
+			r = look_out(d);
 		if (r == 0)
 			r = one_event(d, ei);
 	}
 	closed = dbg_finder_close(d);
+	conds = dbg_cond_close(d);
+	closed = MIN(closed, conds);
+	d->conds_on = false;
 	if (g->roll)
 		set_clock(TICK_NS);
 	d->goal = NULL;

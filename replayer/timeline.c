@@ -17,7 +17,7 @@ int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei)
 	const struct dbg_goal g = { .events = events, .keep = true };
 	size_t i = dbg_checkpoint_before(d, events);
 	const struct dbg_checkpoint *c = &d->checkpoints[i];
-	bool ahead = d->s->event < events || (d->s->event == events && !d->here.computing);
+	bool ahead = d->s->event < events || (d->s->event == events && !d->here.computing && !d->here.arrived);
 	int r = 0;
 
 	/* on from here, unless a checkpoint is nearer */
