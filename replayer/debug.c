@@ -560,7 +560,7 @@ int dbg_seek_end(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
 
 	dbg_clock(true);
 	d->what = "going to the end";
-	if (d->checkpoints[last].events > d->s->event || (d->checkpoints[last].events == d->s->event && !d->here.computing))
+	if (d->checkpoints[last].events > d->s->event || (d->checkpoints[last].events == d->s->event && d->checkpoints[last].computing && !d->here.computing))
 		r = dbg_restore_checkpoint(d, last, ei);
 	if (r >= 0)
 		r = dbg_forward(d, &g, ei);

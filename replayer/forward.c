@@ -34,6 +34,9 @@ void dbg_clock(bool on)
 #define ROLL_NS 8000000ull
 #define ROLL_FACTOR 8u
 
+/* A look at the clock may be a system call. Long computations are interrupted by a tick. */
+#define EVENTS_PER_LOOK 8u
+
 /* Is the thread in the computation that the goal lies in? */
 static bool near_goal(const struct dbg *d)
 {
@@ -415,6 +418,22 @@ static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *
 	return r < 0 ? r : dbg_cond_follow(d);
 }
 
+/* Between events. */
+static int look_at_clock(struct dbg *d, struct errinfo *ei)
+{
+	uint64_t now = os_mono_ns();
+	int r;
+
+	if (d->goal->keep && now - d->last_checkpoint > d->interval_ns) {
+		r = dbg_cond_close(d);
+		return r < 0 ? r : dbg_checkpoint(d, ei);
+	}
+	if (now - d->last_tick <= TICK_NS)
+		return 0;
+	d->last_tick = now;
+	return interrupt_wanted(d);
+}
+
 /* Lets the event happen: 1 something stops there. */
 static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, struct errinfo *ei)
 {
@@ -435,15 +454,7 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	stops = happened(d, rep_task(d->s, number), ev);
 	if (stops)
 		return stops;
-	if (d->goal->keep && os_mono_ns() - d->last_checkpoint > d->interval_ns) {
-		r = dbg_cond_close(d);
-		return r < 0 ? r : dbg_checkpoint(d, ei);
-	}
-	if (os_mono_ns() - d->last_tick > TICK_NS) {
-		d->last_tick = os_mono_ns();
-		return interrupt_wanted(d);
-	}
-	return 0;
+	return d->s->event % EVENTS_PER_LOOK ? 0 : look_at_clock(d, ei);
 }
 
 /* Is it in the goal's state where a run begins, or goes on after a tick? Its pass, if that is counted already, was one too many: those before count. */
