@@ -186,15 +186,21 @@ struct code_expr {
 
 /* From the bytecode of gdb's agent expressions (gdb manual, appendix of that name; registers 0..17 by gdb's numbers for amd64). -ENOTSUP:
  * something that is not done in the guest: other registers, floating point, trace state variables, tracing, jumps backwards, too
- * long, or nothing valid. Counts of shifts are taken modulo 64. */
+ * long, or nothing valid. */
 int code_expr_compile(const uint8_t *bytecode, size_t len, struct code_expr *ret) MUST_CHECK;
+
+/* Memory of the guest that shows something of ours now. */
+#define CODE_HIDDEN_MAX 8u
+struct code_hidden {
+	uint64_t addr, len;
+};
 
 /* As code_tramp_build(), but a pass is a match when the expression is not zero. It is evaluated with the registers of the guest as they are
  * there (rip: plan->at), on memory of the data area; nothing of the guest is touched. Where it cannot be, the pass stops too:
- *   - at ret->undecided, when it would read one of the bytes from `hidden` on (that are not the guest's own, the jump is one), or
+ *   - at ret->undecided, when it would read one of the bytes of the n ranges `hidden`, or shift by more than 63 bits, or
  *   - with the signal of a fault of its own (SIGSEGV, SIGBUS, SIGFPE) within.
  * Then code_tramp_rescue() tells, and the caller has to evaluate it and may go on at copy[0]. */
-int code_tramp_build_expr(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_expr *e, uint64_t hidden, uint64_t hidden_len,
+int code_tramp_build_expr(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_expr *e, const struct code_hidden *hidden, unsigned n,
 			  struct code_tramp *ret) MUST_CHECK;
 
 enum code_where {

@@ -86,7 +86,8 @@ static bool is_possible(const struct walk *w, uint8_t op, uint64_t v)
 	case EXPR_REG:
 		return v < EXPR_REGS;
 	case EXPR_EXT:
-		return v > 0;
+	case EXPR_ZERO_EXT:
+		return v > 0 && v <= 64;
 	case EXPR_PICK:
 		return (int64_t)v < w->depth;
 	case EXPR_GOTO:

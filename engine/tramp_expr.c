@@ -9,8 +9,8 @@
  *		restore, displaced instructions, jmp behind them
  *	true:	restore
  *	match:	int3
- *	        [restore
- *	undecided: int3]                           where a reference that must not be made leads to
+ *	        restore
+ *	undecided: int3                            where a reference that must not be made leads to, and too wide shifts
  *
  * All other registers, rsp among them, stay the guest's. At every instruction it is known what is in the slots: see code_tramp_rescue(). */
 #include "engine/tramp_priv.h"
@@ -20,9 +20,12 @@
 
 #include "engine/expr_priv.h"
 
-/* The longest: a reference with its check, behind a push. */
+/* The longest: a reference with its check, behind a push. With many references not all of them can have many checks. */
 #define OP_BYTES_MAX 40u
+#define CHECK_BYTES_MAX 32u
+#define CHECKS_MAX 64u
 static_assert(CODE_EXPR_OPS_MAX * OP_BYTES_MAX + 1024 <= CODE_TRAMP_MAX, "any expression fits");
+static_assert(CODE_EXPR_OPS_MAX * 31 + CHECKS_MAX * CHECK_BYTES_MAX + 1024 <= CODE_TRAMP_MAX, "and with as many checks as there may be");
 
 #define ARITHMETIC_FLAGS 0x8d5ull /* overflow, and those that lahf has */
 #define OVERFLOW_FLAG 0x800ull
@@ -32,7 +35,8 @@ static_assert(CODE_EXPR_OPS_MAX * OP_BYTES_MAX + 1024 <= CODE_TRAMP_MAX, "any ex
 struct expr_builder {
 	struct tramp_builder b;
 	const struct code_expr *e;
-	uint64_t hidden, hidden_len;
+	const struct code_hidden *hidden;
+	unsigned n_hidden;
 	uint32_t at[CODE_EXPR_OPS_MAX]; /* where the operation's code begins */
 	/* Displacements of jumps: offset, and to which operation, or one of these. */
 	struct expr_jump {
@@ -194,17 +198,28 @@ static void emit_bytes(struct tramp_builder *b, const struct machine_bytes *m)
 }
 
 /* To the undecided end when a byte of [rax, rax + size) is hidden. */
-static void emit_check(struct expr_builder *x, unsigned size)
+static void emit_checks(struct expr_builder *x, unsigned size)
 {
 	struct tramp_builder *b = &x->b;
-	uint64_t span = x->hidden_len + size - 1;
 
-	if (!x->hidden_len)
-		return;
-	emit_constant(b, RCX, size - 1 - x->hidden);
-	EMIT(b, REX_W, 0x01, 0xc1); /* add rcx, rax */
-	emit_constant(b, RDX, span);
-	EMIT(b, REX_W, 0x39, 0xd1, 0x0f, 0x82); /* cmp rcx, rdx; jb */
+	for (unsigned i = 0; i < x->n_hidden; i++) {
+		emit_constant(b, RCX, size - 1 - x->hidden[i].addr);
+		EMIT(b, REX_W, 0x01, 0xc1); /* add rcx, rax */
+		emit_constant(b, RDX, x->hidden[i].len + size - 1);
+		EMIT(b, REX_W, 0x39, 0xd1, 0x0f, 0x82); /* cmp rcx, rdx; jb */
+		emit_jump_to(x, TO_UNDECIDED);
+	}
+}
+
+static bool is_shift(uint8_t op)
+{
+	return op == EXPR_LSH || op == EXPR_RSH_SIGNED || op == EXPR_RSH_UNSIGNED;
+}
+
+/* Processors take the count modulo 64. */
+static void emit_shift_check(struct expr_builder *x)
+{
+	EMIT(&x->b, REX_W, 0x83, 0xf9, 63, 0x0f, 0x87); /* cmp rcx, 63; ja */
 	emit_jump_to(x, TO_UNDECIDED);
 }
 
@@ -292,6 +307,8 @@ static unsigned emit_op(struct expr_builder *x, unsigned i)
 
 	if (is_value(op) && op->depth && !is_last && binary[next->op].n && !next->is_target) {
 		emit_value(x, RCX, op);
+		if (is_shift(next->op) && (op->op == EXPR_REG || op->value > 63))
+			emit_shift_check(x);
 		emit_bytes(b, &binary[next->op]);
 		return 2;
 	}
@@ -301,10 +318,12 @@ static unsigned emit_op(struct expr_builder *x, unsigned i)
 	} else if (binary[op->op].n) {
 		EMIT(b, REX_W, OP_MOV_STORE, 0xc1); /* mov rcx, rax */
 		emit_pop(b, op->depth);
+		if (is_shift(op->op))
+			emit_shift_check(x);
 		emit_bytes(b, &binary[op->op]);
 	} else if (unary[op->op].n) {
 		if (op->op >= EXPR_REF8 && op->op <= EXPR_REF64)
-			emit_check(x, 1u << (op->op - EXPR_REF8));
+			emit_checks(x, 1u << (op->op - EXPR_REF8));
 		emit_bytes(b, &unary[op->op]);
 	} else if (op->op == EXPR_EXT || op->op == EXPR_ZERO_EXT) {
 		emit_extension(b, op);
@@ -323,7 +342,7 @@ static void emit_ops(struct expr_builder *x)
 
 		x->at[i] = begin;
 		i += emit_op(x, i);
-		must(x->b.t->n - begin <= OP_BYTES_MAX);
+		must(x->b.t->n - begin <= OP_BYTES_MAX + (x->n_hidden > 1 ? (x->n_hidden - 1) * CHECK_BYTES_MAX : 0));
 	}
 	x->end = x->b.t->n;
 }
@@ -352,25 +371,34 @@ static void emit_all(struct expr_builder *x)
 	emit_leave(b);
 	t->match = tramp_here(b);
 	EMIT(b, 0xcc, 0xcc); /* nobody else stands behind it */
-	if (x->hidden_len) {
-		x->undecided = t->n;
-		emit_leave(b);
-		t->undecided = tramp_here(b);
-		EMIT(b, 0xcc, 0xcc);
-	}
+	x->undecided = t->n;
+	emit_leave(b);
+	t->undecided = tramp_here(b);
+	EMIT(b, 0xcc, 0xcc);
 	resolve_jumps(x);
 	tramp_emit_literal(b);
 }
 
-int code_tramp_build_expr(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_expr *e, uint64_t hidden, uint64_t hidden_len,
+/* May there be a check of each range at each reference? */
+static bool may_check(const struct code_expr *e, unsigned n_hidden)
+{
+	unsigned refs = 0;
+
+	for (unsigned i = 0; i < e->n; i++)
+		refs += e->op[i].op >= EXPR_REF8 && e->op[i].op <= EXPR_REF64;
+	return n_hidden <= 1 || refs * n_hidden <= CHECKS_MAX;
+}
+
+int code_tramp_build_expr(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_expr *e, const struct code_hidden *hidden, unsigned n,
 			  struct code_tramp *ret)
 {
-	struct expr_builder x = { .b = { .t = ret, .plan = plan }, .e = e, .hidden = hidden, .hidden_len = hidden_len };
+	struct expr_builder x = { .b = { .t = ret, .plan = plan }, .e = e, .hidden = hidden, .n_hidden = n };
 
-	if (tramp_reach(plan, code) < 0)
+	if (tramp_reach(plan, code) < 0 || n > CODE_HIDDEN_MAX || !may_check(e, n))
 		return -ERANGE;
-	if (hidden_len > 1ull << 47)
-		return -EINVAL;
+	for (unsigned i = 0; i < n; i++)
+		if (hidden[i].len > 1ull << 47)
+			return -EINVAL;
 	*ret = (struct code_tramp){ .code = code, .data = data };
 	emit_all(&x);
 	return x.b.is_far ? -ERANGE : 0;

@@ -175,8 +175,15 @@ static int add(struct stub *s, struct stub_break *b)
 		.cond = b->code.len ? cond : NULL,
 		.ctx = b,
 	};
+	struct view v = view_of(b->code.data, b->code.len), code;
+	uint32_t n;
 	int r = make_room(s);
 
+	/* several conditions are told here only */
+	if (view_get_u32(&v, &n) >= 0 && view_take(&v, n, &code) >= 0 && !view_left(&v)) {
+		db.bytecode = code.p;
+		db.bytecode_len = n;
+	}
 	if (r >= 0)
 		r = dbg_break_add(s->d, &db, &b->id);
 	if (r < 0) {

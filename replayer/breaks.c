@@ -53,7 +53,8 @@ int dbg_break_add(struct dbg *d, const struct dbg_break *b, unsigned *ret_id)
 	if (!v)
 		return -ENOMEM;
 	d->points = v;
-	v[d->n_points++] = (struct dbg_point){ .id = ++d->last_id, .b = *b };
+	v[d->n_points] = (struct dbg_point){ .id = ++d->last_id, .b = *b };
+	dbg_cond_compile(&v[d->n_points++], b);
 	*ret_id = d->last_id;
 	d->generation++;
 	assign_registers(d);
@@ -65,6 +66,7 @@ int dbg_break_remove(struct dbg *d, unsigned id)
 	for (size_t i = 0; i < d->n_points; i++)
 		if (d->points[i].id == id) {
 			free(d->points[i].old);
+			dbg_cond_done(&d->points[i]);
 			memmove(d->points + i, d->points + i + 1, (d->n_points - i - 1) * sizeof(*d->points));
 			d->n_points--;
 			d->generation++;
@@ -76,8 +78,10 @@ int dbg_break_remove(struct dbg *d, unsigned id)
 
 void dbg_breaks_free(struct dbg *d)
 {
-	for (size_t i = 0; i < d->n_points; i++)
+	for (size_t i = 0; i < d->n_points; i++) {
 		free(d->points[i].old);
+		dbg_cond_done(&d->points[i]);
+	}
 	free(d->points);
 }
 
@@ -92,7 +96,7 @@ static bool is_data(const struct rep_task *t, uint64_t addr)
 	return m && (m->start <= addr || m->flags & ASPACE_GROWSDOWN) && !(m->prot & PROT_EXEC);
 }
 
-static int set_patch(struct dbg *d, struct rep_task *t, uint64_t addr)
+int dbg_breaks_patch(struct dbg *d, struct rep_task *t, uint64_t addr)
 {
 	int r;
 
@@ -110,12 +114,14 @@ static int set_patch(struct dbg *d, struct rep_task *t, uint64_t addr)
 
 static int plant(struct dbg *d, struct rep_task *t, bool user)
 {
-	int r = eng_patch_clear_all(&t->t);
+	int r = dbg_cond_close(d);
 
+	if (r >= 0)
+		r = eng_patch_clear_all(&t->t);
 	d->waits = false;
 	for (size_t i = 0; i < d->n_points && r >= 0 && user; i++)
 		if (!is_watch(&d->points[i]))
-			r = set_patch(d, t, d->points[i].b.addr);
+			r = dbg_breaks_patch(d, t, d->points[i].b.addr);
 	return r;
 }
 
@@ -127,7 +133,7 @@ static int plant_own(struct dbg *d)
 
 	for (size_t i = 0; t && i < ARRAY_SIZE(d->own) && r >= 0; i++)
 		if (d->own[i])
-			r = set_patch(d, t, d->own[i]);
+			r = dbg_breaks_patch(d, t, d->own[i]);
 	return r;
 }
 
@@ -139,7 +145,10 @@ static int clear_others(struct dbg *d, const struct eng_mm *mm)
 	for (uint32_t i = 0; i < d->s->cap_tasks && r >= 0; i++) {
 		struct rep_task *t = d->s->tasks[i];
 
-		if (t && t->t.mm != mm && t->t.mm->patches.n)
+		if (!t || t->t.mm == mm || !t->t.mm->patches.n)
+			continue;
+		r = dbg_cond_forked(d, t);
+		if (r >= 0)
 			r = eng_patch_clear_all(&t->t);
 	}
 	return r;

@@ -17,6 +17,8 @@
 
 struct rep_cond {
 	struct rep_site site; /* plan, trampoline and room of it are used; its thread, while room is made */
+	struct code_hidden hidden[CODE_HIDDEN_MAX]; /* where patches are, or may be */
+	unsigned n_hidden;
 };
 
 uint64_t rep_cond_at(const struct rep_cond *c)
@@ -24,9 +26,19 @@ uint64_t rep_cond_at(const struct rep_cond *c)
 	return c->site.at;
 }
 
+uint64_t rep_cond_len(const struct rep_cond *c)
+{
+	return c->site.plan.len;
+}
+
 bool rep_cond_covers(const struct rep_cond *c, uint64_t addr, uint64_t len)
 {
 	return c->site.room && len && addr < c->site.room + REP_ROOM && len > c->site.room - MIN(addr, c->site.room);
+}
+
+bool rep_cond_meets(const struct rep_cond *c, uint64_t addr, uint64_t len)
+{
+	return addr - c->site.at < c->site.plan.len || c->site.at - addr < len;
 }
 
 void rep_cond_forget(struct rep_cond *c)
@@ -59,28 +71,100 @@ static int is_occupied(struct rep_session *s, const struct eng_mm *mm, uint64_t 
 	return 0;
 }
 
-/* Reads of the code's own mapping are left to others: patches are in it. */
-static int build(struct rep_site *site, const struct code_expr *condition)
+static bool is_hidden(const struct rep_cond *c, uint64_t addr)
 {
-	const struct mapping *m = aspace_find(&site->t->t.mm->as, site->at);
-	int r = code_tramp_build_expr(&site->plan, site->entry - CODE_TRAMP_ENTRY, site->room + REP_ROOM_DATA, condition, m->start, m->end - m->start,
-				      &site->tramp);
+	for (unsigned i = 0; i < c->n_hidden; i++)
+		if (addr - c->hidden[i].addr < c->hidden[i].len)
+			return true;
+	return false;
+}
 
+static bool are_hidden(const struct rep_cond *c, const struct eng_mm *mm)
+{
+	for (size_t i = 0; i < mm->patches.n; i++)
+		if (mm->patches.p[i].planted && !is_hidden(c, mm->patches.p[i].addr))
+			return false;
+	return true;
+}
+
+/* Reads of the code's own mapping are left to others, and so is what lies between the patches of any other one. */
+static int hide_patches(struct rep_cond *c, const struct eng_mm *mm)
+{
+	const struct mapping *m = aspace_find(&mm->as, c->site.at), *last = m;
+
+	c->hidden[0] = (struct code_hidden){ m->start, m->end - m->start };
+	c->n_hidden = 1;
+	for (size_t i = 0; i < mm->patches.n; i++) {
+		uint64_t addr = mm->patches.p[i].addr;
+		struct code_hidden *h = &c->hidden[c->n_hidden - 1];
+
+		m = mm->patches.p[i].planted && !is_hidden(c, addr) ? aspace_find(&mm->as, addr) : NULL;
+		if (!m)
+			continue;
+		if (m != last) {
+			if (c->n_hidden == CODE_HIDDEN_MAX)
+				return -ERANGE;
+			h = &c->hidden[c->n_hidden++];
+			h->addr = addr;
+		}
+		h->len = addr + CODE_JUMP_LEN - h->addr; /* an int3 may become a jump */
+		last = m;
+	}
+	return 0;
+}
+
+static int build(struct rep_cond *c, const struct code_expr *condition)
+{
+	struct rep_site *site = &c->site;
+	int r = hide_patches(c, site->t->t.mm);
+
+	if (r >= 0)
+		r = code_tramp_build_expr(&site->plan, site->entry - CODE_TRAMP_ENTRY, site->room + REP_ROOM_DATA, condition, c->hidden, c->n_hidden,
+					  &site->tramp);
 	return r < 0 ? r : eng_write(&site->t->t, site->tramp.code, site->tramp.bytes, site->tramp.n);
+}
+
+/* At the entry of a call that is still to be made. Its instruction is run again: no breakpoint there. */
+static int unmap_at_entry(struct rep_task *t, const uint64_t args[6], uint64_t entry, int64_t *ret)
+{
+	int r = eng_patch_lift(&t->t, entry, 2), back;
+
+	if (r >= 0)
+		r = eng_remote_at_entry(&t->t, SYS_munmap, args, ret);
+	back = eng_patch_lower(&t->t, entry, 2);
+	return MIN(r, back);
+}
+
+static int unmap(const struct rep_site *site, struct rep_task *t, int64_t *ret)
+{
+	const uint64_t args[6] = { site->room, REP_ROOM };
+	struct user_regs_struct *r, saved;
+	int rc = eng_regs(&t->t, &r);
+
+	if (rc < 0)
+		return rc;
+	saved = *r;
+	if (t->place == REP_ENTRY && !t->in_call && saved.orig_rax != UINT64_MAX)
+		return unmap_at_entry(t, args, saved.rip - 2, ret);
+	rc = rep_remote_quiet(t, SYS_munmap, args, ret);
+	if (rc >= 0 && t->in_call) /* debuggers look at all of them */
+		eng_regs_set(&t->t, &saved);
+	return rc;
 }
 
 static int give_back(struct rep_site *site, struct rep_task *t)
 {
 	int64_t result = 0;
-	int r = site->room ? rep_remote_quiet(t, SYS_munmap, (uint64_t[6]){ site->room, REP_ROOM }, &result) : 0;
+	int r = site->room ? unmap(site, t, &result) : 0;
 
 	site->room = 0;
 	return r < 0 ? r : (int)MIN(result, 0);
 }
 
 /* 1: done. 0: not possible here. */
-static int plant(struct rep_site *site, const struct code_expr *condition)
+static int plant(struct rep_cond *c, const struct code_expr *condition)
 {
+	struct rep_site *site = &c->site;
 	struct sys_mem mem = eng_sys_mem(&site->t->t);
 	struct eng_mm *mm = site->t->t.mm;
 	int r;
@@ -93,7 +177,7 @@ static int plant(struct rep_site *site, const struct code_expr *condition)
 	r = rep_room_map(site);
 	if (r <= 0)
 		return r;
-	r = build(site, condition);
+	r = build(c, condition);
 	if (r < 0)
 		return r == -ERANGE ? 0 : r;
 	code_jump(&site->plan, &site->tramp, site->bytes);
@@ -109,7 +193,7 @@ int rep_cond_open(struct rep_session *s, struct rep_task *t, uint64_t at, const 
 	if (!c)
 		return -ENOMEM;
 	c->site = (struct rep_site){ .s = s, .t = t, .at = at, .jump = true };
-	r = plant(&c->site, condition);
+	r = plant(c, condition);
 	c->site.t = NULL;
 	if (r > 0) {
 		*ret = c;
@@ -146,7 +230,7 @@ int rep_cond_check(struct rep_cond *c, struct rep_task *t)
 	uint8_t bytes[sizeof(site->plan.bytes)];
 	int r;
 
-	if (!eng_patch_stands(t->t.mm, site->at) || !is_lasting(t->t.mm, &site->plan) || is_room_lost(site, t->t.mm))
+	if (!eng_patch_stands(t->t.mm, site->at) || !are_hidden(c, t->t.mm) || !is_lasting(t->t.mm, &site->plan) || is_room_lost(site, t->t.mm))
 		return 0;
 	r = eng_read(&t->t, site->at, bytes, site->plan.len);
 	if (r < 0)

@@ -19,7 +19,8 @@
 
 struct rep_cond;
 
-/* t: any thread of the address space in which a call of ours can be made (rep_remote_quiet()); all of its threads are stopped and none in a trampoline.
+/* t: any thread of the address space, best one that is in no call; at the entry of one it comes there again. All of its threads are stopped and none in a
+ * trampoline.
  * The condition is not needed any more afterwards. 1: it stands. 0: it cannot be here, *ret is not set. */
 int rep_cond_open(struct rep_session *s, struct rep_task *t, uint64_t at, const struct code_expr *condition, struct rep_cond **ret) MUST_CHECK;
 /* The same breakpoint in a forked copy of the address space. */
@@ -30,8 +31,11 @@ int rep_cond_close(struct rep_cond *c, struct rep_task *t) MUST_CHECK;
 void rep_cond_forget(struct rep_cond *c);
 
 uint64_t rep_cond_at(const struct rep_cond *c);
+uint64_t rep_cond_len(const struct rep_cond *c); /* of the instructions that its jump covers */
 /* Does its room lie in that range? */
 bool rep_cond_covers(const struct rep_cond *c, uint64_t addr, uint64_t len);
+/* Do those instructions? */
+bool rep_cond_meets(const struct rep_cond *c, uint64_t addr, uint64_t len);
 /* 1: it stands and its code is what it was. 0: no longer; close it and think again. */
 int rep_cond_check(struct rep_cond *c, struct rep_task *t) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* Inside of a debugging session: debug.c (opening, looking), breaks.c (what stops a thread), forward.c (running on), timeline.c
- * (checkpoints, going to places), reverse.c (backwards). */
+ * (going to places, their names), checkpoints.c, reverse.c (backwards). */
 #ifndef REPLAYER_DBG_PRIV_H
 #define REPLAYER_DBG_PRIV_H
 
@@ -12,6 +12,11 @@ struct dbg_point {
 	struct dbg_break b;
 	bool guarded;   /* watched by taking pages away (guard.c) */
 	uint8_t *old;   /* of those, and of what is watched for reading: the bytes as they were; owned */
+	/* dbg_cond.c */
+	struct code_expr *expr; /* the condition, for the guest; owned, NULL: not possible */
+	struct rep_cond *cond;  /* stands now, in place of the int3; NULL: does not */
+	unsigned falses;        /* hits of the int3 that did not count, since a jump stood there or was tried */
+	unsigned patience;      /* so many, and a jump is tried */
 };
 
 /* A snapshot and its place in history: see checkpoints.c. */
@@ -81,6 +86,7 @@ struct dbg {
 	uint64_t begin;              /* events replayed at the beginning of the process */
 	bool lost;
 	const char *what;            /* that takes long now */
+	bool going_back;             /* to where it stood, after a search was given up: no more interrupts */
 
 	/* breaks.c */
 	struct dbg_point *points;
@@ -109,6 +115,9 @@ struct dbg {
 	uint64_t hits;               /* of goal->addr */
 	uint64_t own[2];             /* breakpoints of ours, 0 = none */
 	bool patched_user;           /* those of the client are among the patches */
+	struct eng_mm *cond_mm;      /* dbg_cond.c: jumps to conditions stand here; compared only */
+	unsigned n_conds;            /* so many */
+	bool conds_on;               /* and there may be more: the run that is on takes care of them */
 	struct dbg_finder *finder;   /* NULL: none is open */
 	uint64_t uncounted;          /* a thread stands there, was interrupted, and is not counted yet; 0 = none */
 	bool by_int3;                /* goal->addr is counted here, not by a jump in the guest */
@@ -170,6 +179,35 @@ int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev
 /* A run begins: notes what is in memory that is compared. */
 void dbg_breaks_note(struct dbg *d);
 void dbg_breaks_free(struct dbg *d);
+/* An int3 of the session's, as far as the memory there allows it. */
+int dbg_breaks_patch(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
+
+/* --- dbg_cond.c --- */
+/* Conditions that the guest evaluates (cond_priv.h). They stand only while dbg_forward() runs, and no snapshot is taken. */
+void dbg_cond_compile(struct dbg_point *p, const struct dbg_break *b);
+void dbg_cond_done(struct dbg_point *p);
+/* None stands any more: int3s do. */
+int dbg_cond_close(struct dbg *d) MUST_CHECK;
+/* A run of the client's begins: jumps are allowed. */
+void dbg_cond_begin(struct dbg *d);
+/* Before a thread runs to the next event: none is in the way of a search. */
+int dbg_cond_limit(struct dbg *d) MUST_CHECK;
+/* t has stopped, maybe in a trampoline: its registers are the guest's afterwards. */
+enum dbg_cond_stop {
+	DBG_COND_NONE, /* *st, which may be another one now, is the program's */
+	DBG_COND_HIT,  /* it stands at *addr, where the client may want to know of it */
+	DBG_COND_ON,   /* nothing has happened */
+};
+int dbg_cond_stopped(struct dbg *d, struct rep_task *t, struct eng_stop *st, uint64_t *ret_addr) MUST_CHECK;
+/* t stands at addr and nobody stops there: it goes on. tried: its int3 was hit, which may become a jump. */
+int dbg_cond_false(struct dbg *d, struct rep_task *t, uint64_t addr, bool tried) MUST_CHECK;
+/* Before the event of t happens, and after it. */
+int dbg_cond_event(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
+int dbg_cond_follow(struct dbg *d) MUST_CHECK;
+/* t is of a new copy of the address space: it loses those that came along. */
+int dbg_cond_forked(struct dbg *d, struct rep_task *t) MUST_CHECK;
+/* Would a jump to the point's condition cover addr, or does it? */
+bool dbg_cond_covers(struct dbg *d, struct rep_task *t, const struct dbg_point *p, uint64_t addr);
 
 /* What the last access has done to guarded memory: 1 (d->stop is set), 0. */
 int dbg_breaks_guarded(struct dbg *d, struct rep_task *t);
@@ -231,8 +269,8 @@ int dbg_state_learn(struct rep_task *t, struct dbg_state *st, const struct code_
 /* --- finder.c --- */
 /* Can a jump stand there? */
 bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr);
-/* And one at b as well? 0: nothing is there. */
-bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b);
+/* The same, while b is waited for as well (0: nothing is)? */
+bool dbg_finder_fits_beside(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b);
 /* The computation of d->goal begins, or goes on: puts jumps where they can be. */
 int dbg_finder_open(struct dbg *d) MUST_CHECK;
 /* An address at which an int3 is needed nevertheless, 0 = none: for the state, or for what is counted. */

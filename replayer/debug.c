@@ -376,6 +376,27 @@ int dbg_xstate(struct dbg *d, pid_t tid, void *buf, size_t cap, size_t *ret_len)
 	return t ? eng_xstate(&t->t, buf, cap, ret_len) : ERR_NOT_FOUND;
 }
 
+/* Of the signal that the thread got last, if that is not too long ago to be looked for. */
+static int last_siginfo(struct dbg *d, uint32_t num, siginfo_t *ret)
+{
+	enum { EVENTS_BACK = 10000 };
+	uint64_t first = d->s->event > EVENTS_BACK ? d->s->event - EVENTS_BACK : 1;
+	int r = store_reader_seek(d->scan, first, NULL), found = ERR_NOT_FOUND;
+
+	for (uint64_t n = first; n <= d->s->event && r >= 0; n++) {
+		const struct event *ev;
+
+		r = store_reader_next(d->scan, &ev, NULL);
+		if (r <= 0)
+			break;
+		if (ev->kind != EVENT_SIGNAL || ev->thread != num)
+			continue;
+		memcpy(ret, ev->siginfo, MIN(sizeof(*ret), sizeof(ev->siginfo)));
+		found = 0;
+	}
+	return found;
+}
+
 int dbg_siginfo(struct dbg *d, pid_t tid, siginfo_t *ret)
 {
 	struct rep_task *t = dbg_task(d, tid);
@@ -383,10 +404,11 @@ int dbg_siginfo(struct dbg *d, pid_t tid, siginfo_t *ret)
 
 	if (!t)
 		return ERR_NOT_FOUND;
-	if (!d->here.arrived || rep_session_pending(d->s, &ev, NULL) <= 0 || ev->kind != EVENT_SIGNAL || ev->thread != t->num)
-		return ERR_NOT_FOUND;
-	memcpy(ret, ev->siginfo, MIN(sizeof(*ret), sizeof(ev->siginfo)));
-	return 0;
+	if (d->here.arrived && rep_session_pending(d->s, &ev, NULL) > 0 && ev->kind == EVENT_SIGNAL && ev->thread == t->num) {
+		memcpy(ret, ev->siginfo, MIN(sizeof(*ret), sizeof(ev->siginfo)));
+		return 0;
+	}
+	return last_siginfo(d, t->num, ret);
 }
 
 /* --- memory --- */
@@ -538,7 +560,7 @@ int dbg_seek_end(struct dbg *d, struct dbg_stop *ret, struct errinfo *ei)
 
 	dbg_clock(true);
 	d->what = "going to the end";
-	if (d->checkpoints[last].events > d->s->event || (d->checkpoints[last].events == d->s->event && !d->here.computing))
+	if (d->checkpoints[last].events > d->s->event || (d->checkpoints[last].events == d->s->event && d->checkpoints[last].computing && !d->here.computing))
 		r = dbg_restore_checkpoint(d, last, ei);
 	if (r >= 0)
 		r = dbg_forward(d, &g, ei);

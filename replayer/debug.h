@@ -113,6 +113,10 @@ struct dbg_break {
 	 * move it. 1 yes, 0 no, an error counts as yes. */
 	int (*cond)(void *ctx, struct dbg *d, pid_t tid);
 	void *ctx;
+	/* What cond says, as bytecode of gdb's agent expressions: the guest may evaluate it by itself. cond is asked nevertheless where that is not
+	 * possible. NULL: there is none. Copied; nothing without cond. */
+	const uint8_t *bytecode;
+	size_t bytecode_len;
 };
 
 /* Any number, overlapping ones too, at any address (where nothing is mapped it waits for a mapping). *ret_id: > 0. */

@@ -37,14 +37,17 @@ static bool is_free(struct dbg *d, struct rep_task *t, uint64_t addr)
 
 	if (!aspace_code_own(&t->t.mm->as, addr) || eng_patch_overlaps(t->t.mm, addr, 1))
 		return false;
-	return !(rep_session_pending(d->s, &ev, NULL) > 0 && ev->kind == EVENT_ASYNC_POINT && close_by(ev->rip, addr));
+	if (rep_session_pending(d->s, &ev, NULL) <= 0 || ev->kind != EVENT_ASYNC_POINT)
+		return true;
+	/* steps are counted up to there: those of a trampoline would count as well */
+	return ev->args[EVENT_POINT_KIND] != EVENT_POINT_STEPS && !close_by(ev->rip, addr);
 }
 
 /* The client's breakpoints may be planted or not just now. */
-static bool has_points(const struct dbg *d, uint64_t addr, uint64_t len)
+static bool has_points(struct dbg *d, struct rep_task *t, uint64_t addr, uint64_t len)
 {
 	for (size_t i = 0; i < d->n_points; i++)
-		if (d->points[i].b.kind == DBG_BREAK && d->points[i].b.addr - addr < len)
+		if (d->points[i].b.kind == DBG_BREAK && (d->points[i].b.addr - addr < len || dbg_cond_covers(d, t, &d->points[i], addr)))
 			return true;
 	return false;
 }
@@ -56,7 +59,7 @@ static uint64_t jump_covers(struct dbg *d, struct rep_task *t, uint64_t addr)
 	struct code_plan plan;
 	bool fits = is_free(d, t, addr) && code_plan_cached(d->s->code, aspace_code_key(&t->t.mm->as, addr), &mem, addr, &plan);
 
-	return fits && !has_points(d, addr, plan.len) ? plan.len : 0;
+	return fits && !has_points(d, t, addr, plan.len) ? plan.len : 0;
 }
 
 bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
@@ -64,14 +67,15 @@ bool dbg_finder_fits(struct dbg *d, struct rep_task *t, uint64_t addr)
 	return jump_covers(d, t, addr) > 0;
 }
 
-bool dbg_finder_fits_both(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b)
+bool dbg_finder_fits_beside(struct dbg *d, struct rep_task *t, uint64_t a, uint64_t b)
 {
-	uint64_t first = MIN(a, b), second = MAX(a, b), covers;
+	uint64_t covers = jump_covers(d, t, a), of_b = b && b != a ? jump_covers(d, t, b) : 0;
 
-	if (!b || a == b)
-		return dbg_finder_fits(d, t, a);
-	covers = jump_covers(d, t, first);
-	return covers && first + covers <= second && dbg_finder_fits(d, t, second);
+	if (!covers || !b || a == b)
+		return covers > 0;
+	if (!of_b)
+		return !close_by(a, b);
+	return a < b ? a + covers <= b : b + of_b <= a;
 }
 
 static int set_rip(struct rep_task *t, uint64_t rip)
@@ -159,7 +163,7 @@ int dbg_finder_open(struct dbg *d)
 		return -ENOMEM;
 	d->finder = f;
 	f->t = t;
-	if (at && g->addr && close_by(at, g->addr) && !dbg_finder_fits_both(d, t, at, g->addr))
+	if (at && g->addr && close_by(at, g->addr) && !dbg_finder_fits_beside(d, t, at, g->addr))
 		return 0;
 	if (at)
 		r = open_state(d, f, g->state);

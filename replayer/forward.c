@@ -34,6 +34,9 @@ void dbg_clock(bool on)
 #define ROLL_NS 8000000ull
 #define ROLL_FACTOR 8u
 
+/* A look at the clock may be a system call. Long computations are interrupted by a tick. */
+#define EVENTS_PER_LOOK 8u
+
 /* Is the thread in the computation that the goal lies in? */
 static bool near_goal(const struct dbg *d)
 {
@@ -73,6 +76,25 @@ static int hit(struct dbg *d, struct rep_task *t, uint64_t addr)
 		return r < 0 ? r : ERR_STOPPED;
 	t->over = addr;
 	return 0;
+}
+
+/* The jump to a condition has led here. As hit(), but a stop that was wanted anyway (halted) stays what it is when this is none. */
+static int cond_hit(struct dbg *d, struct rep_task *t, uint64_t addr, bool halted)
+{
+	bool inner = d->inner;
+	int r = hit(d, t, addr);
+
+	if (r == ERR_STOPPED) {
+		d->here.computing = true;
+		d->checkpoint_due = DBG_DUE_NONE;
+	}
+	if (r)
+		return r;
+	if (halted)
+		d->inner = inner;
+	else
+		r = dbg_cond_false(d, t, addr, false);
+	return r < 0 ? r : 1;
 }
 
 static int before(void *ctx, struct rep_task *t)
@@ -157,10 +179,10 @@ static int touch(struct dbg *d, struct rep_task *t, struct eng_stop *st)
 	return ERR_STOPPED;
 }
 
-static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step)
+/* A stop that has nothing to do with conditions, or no more. */
+static int stopped_elsewhere(struct dbg *d, struct rep_task *t, struct eng_stop *st, bool is_step)
 {
 	struct user_regs_struct *regs;
-	struct dbg *d = ctx;
 	siginfo_t si;
 	uint64_t addr;
 	int r;
@@ -192,6 +214,8 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 		regs->rip = addr;
 		eng_regs_changed(&t->t);
 		r = hit(d, t, addr);
+		if (r == 0)
+			r = dbg_cond_false(d, t, addr, true);
 		return r < 0 ? r : go_on(d);
 	}
 	if (is_step && d->step_tid == t->guest_tid) {
@@ -202,13 +226,32 @@ static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_s
 	return is_step || (t->watch_generation && eng_siginfo(&t->t, &si) >= 0 && si.si_code == TRAP_HWBKPT) ? 1 : 0;
 }
 
+static int stopped(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step)
+{
+	bool halted = st->kind == ENG_STOP_TRAP;
+	struct dbg *d = ctx;
+	uint64_t addr;
+	int r = dbg_cond_stopped(d, t, st, &addr);
+
+	if (r < 0)
+		return r;
+	switch ((enum dbg_cond_stop)r) {
+	case DBG_COND_HIT:
+		return cond_hit(d, t, addr, halted);
+	case DBG_COND_ON:
+		return 1;
+	default:
+		return halted ? 0 : stopped_elsewhere(d, t, st, is_step);
+	}
+}
+
 /* --- time --- */
 
 static bool interrupt_wanted(struct dbg *d)
 {
 	const struct dbg_progress p = { .what = d->what, .event = d->s->event, .total = d->s->total };
 
-	if (!d->opt.tick || !d->opt.tick(d->opt.ctx, &p))
+	if (d->going_back || !d->opt.tick || !d->opt.tick(d->opt.ctx, &p))
 		return false;
 	/* what ran may have been another process */
 	d->stop = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = dbg_task(d, d->stop_tid) ? d->stop_tid : 0 };
@@ -369,6 +412,8 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 	if (r == ERR_STOPPED && d->inner && d->checkpoint_due) {
 		r = dbg_finder_close(d); /* no jump of ours in a checkpoint */
 		if (r >= 0)
+			r = dbg_cond_close(d);
+		if (r >= 0)
 			r = dbg_checkpoint_due(d, ei);
 		return r < 0 ? r : 2;
 	}
@@ -380,13 +425,31 @@ static int arrive(struct dbg *d, const struct event **ret, struct errinfo *ei)
 /* Breakpoints stand where the memory is now. */
 static int follow_memory(struct dbg *d, struct rep_task *t, const struct event *ev)
 {
-	if (ev->kind == EVENT_EXEC) /* memory is told by its address, and the new one may be where the old one was */
-		d->patched = NULL;
-	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT)
-		return dbg_breaks_sync(d);
-	if (!t || !dbg_is_target(d, t))
+	int r = 0;
+
+	if (ev->kind == EVENT_EXEC && (!t || dbg_is_target(d, t)))
+		d->patched = NULL; /* another address space may have come to lie where that was */
+	if (ev->kind == EVENT_BIRTH || ev->kind == EVENT_EXEC || ev->kind == EVENT_EXIT || (d->waits && t && dbg_is_target(d, t)))
+		r = dbg_breaks_sync(d);
+	else if (t && t->t.mm == d->patched)
+		r = ev->sysno == SYS_madvise ? eng_patch_sync_all(&t->t) : eng_patch_sync(&t->t); /* what is dropped takes them along */
+	return r < 0 ? r : dbg_cond_follow(d);
+}
+
+/* Between events. */
+static int look_at_clock(struct dbg *d, struct errinfo *ei)
+{
+	uint64_t now = os_mono_ns();
+	int r;
+
+	if (d->goal->keep && now - d->last_checkpoint > d->interval_ns) {
+		r = dbg_cond_close(d);
+		return r < 0 ? r : dbg_checkpoint(d, ei);
+	}
+	if (now - d->last_tick <= TICK_NS)
 		return 0;
-	return d->waits ? dbg_breaks_sync(d) : eng_patch_sync(&t->t);
+	d->last_tick = now;
+	return interrupt_wanted(d);
 }
 
 /* Lets the event happen: 1 something stops there. */
@@ -396,8 +459,10 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	uint32_t number = ev->thread;
 	int stops, r;
 
+	r = t ? dbg_cond_event(d, t, ev) : 0;
 	/* what it says has to be asked before the reader goes on, what it does afterwards: effects are data, they stay */
-	r = rep_session_step(d->s, ei);
+	if (r >= 0)
+		r = rep_session_step(d->s, ei);
 	if (r < 0)
 		return r;
 	d->here = (struct dbg_here){ 0 };
@@ -410,9 +475,7 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	stops = happened(d, t || !ours ? t : dbg_any_task(d), ev);
 	if (stops)
 		return stops;
-	if (d->goal->keep && os_mono_ns() - d->last_checkpoint > d->interval_ns)
-		return dbg_checkpoint(d, ei);
-	return dbg_interrupted(d);
+	return d->s->event % EVENTS_PER_LOOK ? 0 : look_at_clock(d, ei);
 }
 
 /* Is it in the goal's state where a run begins, or goes on after a tick? Its pass, if that is counted already, was one too many: those before count. */
@@ -486,7 +549,7 @@ static int one_event(struct dbg *d, struct errinfo *ei)
 
 int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 {
-	int r, closed;
+	int r, closed, conds;
 
 	d->goal = g;
 	d->hits = g->base;
@@ -501,12 +564,18 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 	r = dbg_breaks_sync(d);
 	if (g->user)
 		dbg_breaks_note(d);
+	dbg_cond_begin(d);
 	while (r == 0) {
-		r = look_out(d);
+		r = dbg_cond_limit(d);
+		if (r == 0)
+			r = look_out(d);
 		if (r == 0)
 			r = one_event(d, ei);
 	}
 	closed = dbg_finder_close(d);
+	conds = dbg_cond_close(d);
+	closed = MIN(closed, conds);
+	d->conds_on = false;
 	if (g->roll)
 		set_clock(TICK_NS);
 	d->goal = NULL;

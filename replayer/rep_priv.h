@@ -188,8 +188,9 @@ struct rep_hooks {
 	int (*before)(void *ctx, struct rep_task *t);
 	/* t stands at a breakpoint of the debugger, before its instruction: 0 go on (over it), or ERR_STOPPED. */
 	int (*passed)(void *ctx, struct rep_task *t);
-	/* t has stopped (*st may become what comes of it); is_step: behind the step that before() has asked for, which is no doing of the program's. 0: it does not
-	 * concern the debugger. 1: it was for it, t goes on. Or an error, ERR_STOPPED. */
+	/* t has stopped; is_step: behind the step that before() has asked for, which is no doing of the program's. 0: it does not
+	 * concern the debugger; *st, which may be another stop now, is what it is then. 1: it was for it, t goes on. Or an error, ERR_STOPPED. Also
+	 * after a tick that stopped it (ENG_STOP_TRAP): it stays stopped then. */
 	int (*stopped)(void *ctx, struct rep_task *t, struct eng_stop *st, bool is_step);
 	/* A signal of ours came while t runs: shall it stop? */
 	bool (*tick)(void *ctx, struct rep_task *t);

@@ -261,7 +261,7 @@ static int choose(struct approach *a, uint64_t *ret, struct errinfo *ei)
 
 	*ret = addr;
 	for (; r >= 0 && i < STEPS_ASIDE; i++) {
-		if (dbg_finder_fits_both(a->d, t, addr, goal)) {
+		if (dbg_finder_fits_beside(a->d, t, addr, goal)) {
 			*ret = addr;
 			break;
 		}

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "engine/patch.h"
 
+
 static bool from_the_program(struct rep_task *t, const struct eng_stop *st)
 {
 	siginfo_t si;
@@ -256,7 +257,7 @@ static int run_once(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
 	const struct rep_hooks *h = t->session->hooks;
 	int how = h->before(h->ctx, t), r;
 	struct user_regs_struct *regs;
-	bool over;
+	bool over, halted;
 
 	if (how < 0)
 		return how;
@@ -265,13 +266,16 @@ static int run_once(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
 		return r;
 	over = how == REP_RUNS && t->over && t->over == regs->rip && at_patch(t, regs->rip);
 	r = go(t, ret, deadline, over || how != REP_RUNS);
-	if (r < 0)
+	halted = r == ERR_STOPPED;
+	if (r < 0 && !halted)
 		return r;
 	if (ret->kind == ENG_STOP_SIGNAL)
 		t->place = REP_USER;
 	if (is_awaited(t, ret))
 		return 1;
 	r = h->stopped(h->ctx, t, ret, how != REP_RUNS && is_step(t, ret));
+	if (halted)
+		return r < 0 ? r : ERR_STOPPED;
 	if (r)
 		return MIN(r, 0);
 	return over && is_step(t, ret) ? 0 : is_event(t, ret);

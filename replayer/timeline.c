@@ -17,7 +17,7 @@ int dbg_go(struct dbg *d, uint64_t events, struct errinfo *ei)
 	const struct dbg_goal g = { .events = events, .keep = true };
 	size_t i = dbg_checkpoint_before(d, events);
 	const struct dbg_checkpoint *c = &d->checkpoints[i];
-	bool ahead = d->s->event < events || (d->s->event == events && !d->here.computing);
+	bool ahead = d->s->event < events || (d->s->event == events && !d->here.computing && !d->here.arrived);
 	int r = 0;
 
 	/* on from here, unless a checkpoint is nearer */
@@ -164,7 +164,7 @@ void dbg_place_done(struct dbg *d, struct dbg_place *p)
 		dbg_state_done(d, &p->state);
 }
 
-int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
+static int go_back(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 {
 	struct dbg_goal g = p->goal;
 	int r;
@@ -177,6 +177,16 @@ int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
 	}
 	r = dbg_go(d, g.events, ei);
 	return r == 0 && g.arrive ? dbg_forward(d, &g, ei) : r;
+}
+
+int dbg_place_return(struct dbg *d, struct dbg_place *p, struct errinfo *ei)
+{
+	int r;
+
+	d->going_back = true;
+	r = go_back(d, p, ei);
+	d->going_back = false;
+	return r;
 }
 
 /* --- names of places --- */

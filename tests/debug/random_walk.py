@@ -13,6 +13,7 @@ import argparse
 import os
 import random
 import shlex
+import struct
 import subprocess
 import sys
 import time
@@ -46,6 +47,22 @@ def load_offset(client, path):
 # --- what must come ---------------------------------------------------------------------------------------------------
 
 
+class Condition:
+    """Of breakpoints: a counter in the guest's memory modulo some number; or none."""
+
+    def __init__(self, counter=None, modulus=1, rest=0):
+        self.counter, self.modulus, self.rest = counter, modulus, rest
+
+    def holds(self, count):
+        return count % self.modulus == self.rest
+
+    def code(self):
+        """const64, ref64, const16, rem_unsigned, const16, equal, end"""
+        if self.counter is None:
+            return None
+        return struct.pack(">BQBBHBBHBB", 0x25, self.counter, 0x1A, 0x23, self.modulus, 0x08, 0x23, self.rest, 0x13, 0x27)
+
+
 class Oracle:
     """Knows the order of all visits of the guest `walk` from its notes: visit n of place p counts `visits` from n to n + 1 by
     the first instruction of p; even places then write n + 1 to `watched`."""
@@ -68,19 +85,19 @@ class Oracle:
         pc, visits, _ = self.look()
         return (visits,) if visits < len(self.order) and self.places.get(pc) == self.order[visits] else ()
 
-    def next_stop(self, look, breaks, watching):
+    def next_stop(self, look, breaks, watching, condition):
         """(what, number of the visit) that a run forwards stops for; None: the end. A breakpoint where it stands is left first."""
         pc, visits, written = look
         first = visits + (1 if pc in self.places else 0)
-        events = [((n, 0), "break") for n in range(first, len(self.order)) if self.order[n] in breaks][:1]
+        events = [((n, 0), "break") for n in range(first, len(self.order)) if self.order[n] in breaks and condition.holds(n)][:1]
         if watching:
             events += [((n, 1), "watch") for n in range(written + 1, len(self.order)) if self.order[n] % 2 == 0][:1]
         return self.chosen(min(events, default=None))
 
-    def last_stop(self, look, breaks, watching):
+    def last_stop(self, look, breaks, watching, condition):
         """As above, backwards."""
         _, visits, written = look
-        events = [((n, 0), "break") for n in range(visits - 1, -1, -1) if self.order[n] in breaks][:1]
+        events = [((n, 0), "break") for n in range(visits - 1, -1, -1) if self.order[n] in breaks and condition.holds(n)][:1]
         if watching and written >= 0:
             events.append(((written, 1), "watch"))
         return self.chosen(max(events, default=None))
@@ -192,15 +209,16 @@ class Walk:
         if stop is not None:
             return "off a breakpoint: %s" % stop.reason()
         before, looked, expected = self.client.where(), None, None
+        condition = self.random_condition()
         if self.oracle:
             wanted = {self.oracle.places[a] for a in breaks}
             expect = self.oracle.last_stop if backwards else self.oracle.next_stop
             looked = self.oracle.look()
-            expected = expect(looked, wanted, watched is not None)
+            expected = expect(looked, wanted, watched is not None, condition)
         # sometimes the server is to pass ALRM, USR1 and USR2 itself (numbers of the protocol), else they are stops
         self.client.ok("QPassSignals:" + self.random.choice(("e;1e;1f", "")))
         for address in breaks:
-            self.client.insert(rsp.BREAK, address)
+            self.client.insert(rsp.BREAK, address, condition=condition.code())
         if watched:
             self.client.insert(rsp.WATCH, watched, 8)
         stop = self.pass_signals(backwards)
@@ -213,10 +231,17 @@ class Walk:
         if self.oracle:
             # the handler of a signal may have returned to the place where it came: that is reached twice
             again = backwards and stop.reason() == "break" and self.client.where() != before and self.oracle.at_hand()
-            self.oracle.check(stop, ("break", again[0]) if again and again[0] == looked[1] else expected, backwards)
+            self.oracle.check(stop, ("break", again[0]) if again and again[0] == looked[1] and condition.holds(again[0]) else expected, backwards)
         elif stop.reason() not in ("break", "watch", "begin", "end", "exit"):
             raise Wrong("a run stops with %r" % stop)
-        return "%d breakpoints%s: %s" % (len(breaks), ", a watchpoint" if watched else "", stop.reason())
+        return "%d breakpoints (1 of %d)%s: %s" % (len(breaks), condition.modulus, ", a watchpoint" if watched else "", stop.reason())
+
+    def random_condition(self):
+        counter = self.names.get("visits", self.names.get("shared"))
+        if counter is None or self.random.random() < 0.5:
+            return Condition()
+        modulus = self.random.choice((1, 3, 10, 50, 200, 60000))
+        return Condition(counter, modulus, self.random.randrange(modulus))
 
     def write_again(self, backwards):
         """A single step over the write that a watchpoint has found tells of it too, in both directions."""

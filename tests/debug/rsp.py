@@ -22,7 +22,7 @@ HERMIT = os.path.abspath(os.environ.get("HERMIT", os.path.join(BUILD, "hermit"))
 SUPPORTED = (b"qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+;no-resumed+;xmlRegisters=i386;"
              b"QStartNoAckMode+;error-message+")
 BREAK, HW_BREAK, WATCH, READ_WATCH, ACCESS_WATCH = range(5)
-LARGE = 32 << 20
+LARGE = 1 << 20
 UNCOMPARED = ("[vvar", "[vsyscall]", "[vdso]")
 
 
@@ -306,8 +306,9 @@ class Rsp:
             self.ok("Hc" + thread)
         return self.run("bs", timeout)
 
-    def insert(self, kind, address, length=1):
-        self.ok("Z%d,%x,%x" % (kind, address, length))
+    def insert(self, kind, address, length=1, condition=None):
+        """condition: bytecode of an agent expression"""
+        self.ok("Z%d,%x,%x%s" % (kind, address, length, ";X%x,%s" % (len(condition), condition.hex()) if condition else ""))
 
     def remove(self, kind, address, length=1):
         self.ok("z%d,%x,%x" % (kind, address, length))
@@ -391,10 +392,13 @@ def pid_of(thread):
 
 
 def digest(client, start, end):
-    """Of the memory there; of very large mappings a page out of sixteen counts."""
-    hashed, step = hashlib.blake2b(digest_size=16), end - start if end - start <= LARGE else 16 << 12
-    for at in range(start, end, step):
-        hashed.update(client.read(at, end - start if step == end - start else 1 << 12))
+    """Of the memory there; of large mappings both ends count (stacks, heaps), and a page out of 64 between them."""
+    hashed, page, ends = hashlib.blake2b(digest_size=16), 1 << 12, 1 << 16
+    parts = [(start, end)]
+    if end - start > LARGE:
+        parts = [(start, start + ends), *((at, at + page) for at in range(start + ends, end - ends, 64 * page)), (end - ends, end)]
+    for first, last in parts:
+        hashed.update(client.read(first, last - first))
     return hashed.hexdigest()
 
 

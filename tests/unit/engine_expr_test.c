@@ -89,6 +89,10 @@ static uint64_t divide(struct interp *in, uint8_t op, uint64_t a, uint64_t b)
 
 static uint64_t two(struct interp *in, uint8_t op, uint64_t a, uint64_t b)
 {
+	if (op >= 9 && op <= 0xb && b > 63) {
+		in->error = V_UNDECIDED;
+		return 0;
+	}
 	switch (op) {
 	case 2:
 		return a + b;
@@ -97,11 +101,11 @@ static uint64_t two(struct interp *in, uint8_t op, uint64_t a, uint64_t b)
 	case 4:
 		return a * b;
 	case 9:
-		return a << b % 64;
+		return a << b;
 	case 0xa:
-		return (uint64_t)((int64_t)a >> b % 64);
+		return (uint64_t)((int64_t)a >> b);
 	case 0xb:
-		return a >> b % 64;
+		return a >> b;
 	case 0xf:
 		return a & b;
 	case 0x10:
@@ -289,12 +293,18 @@ static void put_random(struct writer *w, unsigned levels)
 		} else if (kind < 5 && w->depth < 12) {
 			put_ref(w);
 		} else if (kind < 10 && mine >= 2) {
-			put(w, binary[below(w, ARRAY_SIZE(binary))], 0, 0);
+			uint8_t op = binary[below(w, ARRAY_SIZE(binary))];
+
+			if (op >= 9 && op <= 0xb && below(w, 4)) { /* counts within bounds are few by chance */
+				put(w, 0x22, 63, 1);
+				put(w, 0xf, 0, 0);
+			}
+			put(w, op, 0, 0);
 			w->depth--;
 		} else if (kind == 10) {
 			put(w, below(w, 2) ? 0x0e : 0x12, 0, 0);
 		} else if (kind == 11) {
-			put(w, below(w, 2) ? 0x16 : 0x2a, 1 + below(w, 66), 1);
+			put(w, below(w, 2) ? 0x16 : 0x2a, 1 + below(w, 64), 1);
 		} else if (kind == 12 && mine >= 3) {
 			put(w, below(w, 2) ? 0x33 : 0x2b, 0, 0);
 		} else if (kind == 13 && w->depth < 12) {
@@ -389,7 +399,7 @@ static void build(struct fixture *f, const struct writer *w)
 	struct code_expr e;
 
 	ck_assert_int_eq(code_expr_compile(w->code, w->n, &e), 0);
-	ck_assert_int_eq(code_tramp_build_expr(&f->p, M_TRAMP, M_DATA, &e, HIDDEN, HIDDEN_LEN, &f->t), 0);
+	ck_assert_int_eq(code_tramp_build_expr(&f->p, M_TRAMP, M_DATA, &e, &(struct code_hidden){ HIDDEN, HIDDEN_LEN }, 1, &f->t), 0);
 	put_code(f);
 }
 
@@ -583,6 +593,7 @@ START_TEST(garbage)
 	struct code_tramp *t = malloc(sizeof(*t));
 	uint8_t bytes[64];
 	struct code_expr e;
+	struct code_hidden many[CODE_HIDDEN_MAX];
 	uint64_t seed = 1;
 	unsigned good = 0;
 
@@ -596,7 +607,7 @@ START_TEST(garbage)
 		if (code_expr_compile(bytes, n, &e) < 0)
 			continue;
 		good++;
-		ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, p.at, i % 2 ? 5 : 0, t), 0);
+		ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, &(struct code_hidden){ p.at, 5 }, i % 2, t), 0);
 		ck_assert_uint_le(t->n, CODE_TRAMP_MAX);
 	}
 	ck_assert_uint_gt(good, 100);
@@ -604,10 +615,20 @@ START_TEST(garbage)
 	e = (struct code_expr){ .n = CODE_EXPR_OPS_MAX, .wants_flags = true };
 	for (unsigned i = 0; i < CODE_EXPR_OPS_MAX; i++)
 		e.op[i] = (struct code_expr_op){ .op = i == 0 ? 0x25 : i + 1 == CODE_EXPR_OPS_MAX ? 0x27 : 0x1a, .depth = i > 0, .value = 1ull << 50 };
-	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, p.at, 1ull << 40, t), 0);
+	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, &(struct code_hidden){ p.at, 1ull << 40 }, 1, t), 0);
 	ck_assert_uint_le(t->n, CODE_TRAMP_MAX);
-	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x100000000, p.at + 0x20000, &e, p.at, 5, t), -ERANGE);
-	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x100000000, &e, p.at, 5, t), -ERANGE);
+	/* and with more than one range */
+	for (unsigned i = 0; i < CODE_HIDDEN_MAX; i++)
+		many[i] = (struct code_hidden){ p.at + i * 100000000000ull, 1ull << 33 };
+	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, many, 2, t), -ERANGE);
+	e.n = 10;
+	e.op[9].op = 0x27;
+	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, many, CODE_HIDDEN_MAX, t), 0);
+	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x20000, &e, many, CODE_HIDDEN_MAX + 1, t), -ERANGE);
+	e.n = CODE_EXPR_OPS_MAX;
+	e.op[9].op = 0x1a;
+	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x100000000, p.at + 0x20000, &e, &(struct code_hidden){ p.at, 5 }, 1, t), -ERANGE);
+	ck_assert_int_eq(code_tramp_build_expr(&p, p.at + 0x10000, p.at + 0x100000000, &e, &(struct code_hidden){ p.at, 5 }, 1, t), -ERANGE);
 	free(t);
 }
 END_TEST
@@ -640,7 +661,7 @@ START_TEST(false_hits)
 	plain = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
 	ck_assert(code_plan(&code_mem, AT, &f->p));
 	ck_assert_int_eq(code_expr_compile(cond, sizeof(cond) - 1, &e), 0);
-	ck_assert_int_eq(code_tramp_build_expr(&f->p, M_TRAMP, M_DATA, &e, AT, CODE_JUMP_LEN, &f->t), 0);
+	ck_assert_int_eq(code_tramp_build_expr(&f->p, M_TRAMP, M_DATA, &e, &(struct code_hidden){ AT, CODE_JUMP_LEN }, 1, &f->t), 0);
 	put_code(f);
 	machine_set(&f->m, &f->start);
 	clock_gettime(CLOCK_MONOTONIC, &a);

@@ -236,6 +236,27 @@ START_TEST(connection)
 }
 END_TEST
 
+START_TEST(repeated_hello)
+{
+	const char packet[] = "$qC#b4";
+	struct client c = start(&(struct server_options){ 0 });
+	char wire[3 * sizeof(packet)];
+
+	/* in one piece, as somebody has who waited for the one before */
+	snprintf(wire, sizeof(wire), "%s%s%s", packet, packet, packet);
+	send_raw(&c, wire, strlen(wire));
+	ck_assert_str_eq(receive(&c), "QC3e8");
+	EXPECT(&c, "vMustReplyEmpty", "");
+	/* later they are two questions */
+	snprintf(wire, sizeof(wire), "%s%s", packet, packet);
+	send_raw(&c, wire, strlen(wire));
+	ck_assert_str_eq(receive(&c), "QC3e8");
+	ck_assert_str_eq(receive(&c), "QC3e8");
+	hello(&c, GDB);
+	finish(&c);
+}
+END_TEST
+
 START_TEST(steps_both_ways)
 {
 	struct client c = connect_gdb();
@@ -792,5 +813,5 @@ START_TEST(sockets)
 }
 END_TEST
 
-TEST_MAIN("gdbstub_stub", connection, steps_both_ways, breakpoints, conditions, calls_and_signals, memory, binary_reads, writes_are_refused,
+TEST_MAIN("gdbstub_stub", connection, repeated_hello, steps_both_ways, breakpoints, conditions, calls_and_signals, memory, binary_reads, writes_are_refused,
 	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_recording, sockets)

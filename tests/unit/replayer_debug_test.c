@@ -303,6 +303,34 @@ START_TEST(ends_and_calls)
 }
 END_TEST
 
+/* Run to, not stepped to: back to right before a call, and to before the computation that led there. */
+START_TEST(back_from_a_call)
+{
+	uint64_t calls[8] = { 1ull << SYS_getpid };
+	const struct dbg_resume r = { .how = DBG_CONTINUE, .catch_calls = calls };
+	static struct state states[STATES];
+	struct dbg_stop stop;
+	struct history h;
+
+	begin(&h, _i);
+	walk(&h, states);
+	for (unsigned i = 0; i < 2; i++) {
+		OK(dbg_seek_begin(h.d, &stop, NULL));
+		OK(dbg_resume(h.d, &r, &stop, NULL));
+		ck_assert_int_eq(stop.kind, DBG_STOP_CALL_ENTRY);
+		ck_assert_uint_eq(look(&h).regs.rip, CALL + 2);
+		if (i == 0) {
+			ck_assert_int_eq(resume(&h, DBG_STEP, true).kind, DBG_STOP_STEP);
+			same(look(&h), states[FIRST], FIRST);
+		} else {
+			OK(dbg_seek(h.d, &(struct dbg_pos){ .events = dbg_events(h.d) }, &stop, NULL));
+			same(look(&h), states[0], 0);
+		}
+	}
+	end(&h);
+}
+END_TEST
+
 /* What is written in a diversion is gone behind it; outside nothing can be written. */
 START_TEST(diversions)
 {
@@ -338,4 +366,4 @@ START_TEST(diversions)
 END_TEST
 
 HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 4 },
-	  { ends_and_calls, 2 }, { diversions, 2 })
+	  { ends_and_calls, 2 }, { back_from_a_call, 2 }, { diversions, 2 })

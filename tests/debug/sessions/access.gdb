@@ -3,7 +3,7 @@
 target remote localhost:{port}
 break callee if calls == 1
 continue
-#= Breakpoint 1, .*callee
+#= Breakpoint 1[.0-9]*, .*callee
 set $slot = $rsp
 delete
 awatch *(long *) $slot

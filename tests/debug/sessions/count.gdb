@@ -5,14 +5,14 @@
 target remote localhost:{port}
 break tick if n == {29990|999990}
 continue
-#= Breakpoint 1, tick \(n={29990|999990}\)
+#= Breakpoint 1[.0-9]*, tick \(n={29990|999990}\)
 #state
 info registers rdi
 #= {29990|999990}
 delete
 break tick if n == 5
 reverse-continue
-#= Breakpoint 2, tick \(n=5\)
+#= Breakpoint 2[.0-9]*, tick \(n=5\)
 #state
 up
 print i

@@ -5,25 +5,25 @@ target remote localhost:{port}
 break loaded
 break unloaded
 continue
-#= Breakpoint 1, loaded
+#= Breakpoint 1[.0-9]*, loaded
 info sharedlibrary
 #= libm\.so
 print result
 #= = 3
 #state
 continue
-#= Breakpoint 2, unloaded
+#= Breakpoint 2[.0-9]*, unloaded
 info sharedlibrary
 #! libm\.so
 #state
 reverse-continue
-#= Breakpoint 1, loaded
+#= Breakpoint 1[.0-9]*, loaded
 info sharedlibrary
 #= libm\.so
 #state
 break cbrt
 reverse-continue
-#= Breakpoint 3, .*cbrt
+#= Breakpoint 3[.0-9]*, .*cbrt
 print result
 #= = 0
 #state

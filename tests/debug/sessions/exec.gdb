@@ -3,14 +3,14 @@
 target remote localhost:{port}
 break second
 continue
-#= Breakpoint 1, second
+#= Breakpoint 1[.0-9]*, second
 #state second
 next
 next
 print generation
 #= = 2
 reverse-continue
-#= Breakpoint 1, second
+#= Breakpoint 1[.0-9]*, second
 #same second
 delete
 break {line:the first program}

@@ -1,5 +1,4 @@
 #: record go_work
-#: big
 #: needs go
 #: timeout 300
 # Goroutines on several threads, preempted by signals.
@@ -7,20 +6,20 @@ target remote localhost:{port}
 handle SIGURG nostop noprint pass
 break main.spin
 continue
-#= Breakpoint 1, main\.spin
+#= Breakpoint 1[.0-9]*, main\.spin
 backtrace 2
 #= main\.
 #state
 info threads
 #= Thread
 continue 2
-#= Breakpoint 1, .*main\.spin
+#= Breakpoint 1[.0-9]*, .*main\.spin
 reverse-continue 2
-#= Breakpoint 1, .*main\.spin
+#= Breakpoint 1[.0-9]*, .*main\.spin
 #state
 break main.main
 reverse-continue
-#= Breakpoint 2, .*main\.main
+#= Breakpoint 2[.0-9]*, .*main\.main
 #state
 next
 reverse-next

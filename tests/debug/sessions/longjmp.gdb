@@ -22,7 +22,7 @@ reverse-continue
 delete
 break main
 reverse-continue
-#= Breakpoint 3, main
+#= Breakpoint 3[.0-9]*, main
 #state
 tbreak {line:all done}
 continue

@@ -6,7 +6,7 @@
 target remote localhost:{port}
 break write
 continue
-#= Breakpoint 1, .*write
+#= Breakpoint 1[.0-9]*, .*write
 #state
 info sharedlibrary
 #= libc

@@ -5,17 +5,17 @@
 target remote localhost:{port}
 break PyUnicode_New
 continue
-#= Breakpoint 1, .*PyUnicode_New
+#= Breakpoint 1[.0-9]*, .*PyUnicode_New
 continue 20
-#= Breakpoint 1, .*PyUnicode_New
+#= Breakpoint 1[.0-9]*, .*PyUnicode_New
 #state
 backtrace 3
 #= #1
 reverse-continue 3
-#= Breakpoint 1, .*PyUnicode_New
+#= Breakpoint 1[.0-9]*, .*PyUnicode_New
 #state
 continue 3
-#= Breakpoint 1, .*PyUnicode_New
+#= Breakpoint 1[.0-9]*, .*PyUnicode_New
 reverse-stepi
 reverse-stepi
 stepi

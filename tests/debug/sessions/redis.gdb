@@ -6,9 +6,9 @@
 target remote localhost:{port}
 break epoll_wait
 continue
-#= Breakpoint 1, .*epoll_wait
+#= Breakpoint 1[.0-9]*, .*epoll_wait
 continue 20
-#= Breakpoint 1, .*epoll_wait
+#= Breakpoint 1[.0-9]*, .*epoll_wait
 #state
 delete
 break write

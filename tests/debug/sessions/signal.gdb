@@ -5,7 +5,7 @@ target remote localhost:{port}
 handle SIGUSR1 SIGALRM SIGSEGV nostop noprint pass
 break *handler
 continue
-#= Breakpoint 1, handler
+#= Breakpoint 1[.0-9]*, handler
 #state
 backtrace
 #= signal handler called
@@ -14,10 +14,10 @@ reverse-finish
 backtrace
 #! handler \(signo
 continue
-#= Breakpoint 1, handler
+#= Breakpoint 1[.0-9]*, handler
 #same
 continue
-#= Breakpoint 1, handler
+#= Breakpoint 1[.0-9]*, handler
 backtrace
 #= signal handler called
 #= compute|main
@@ -28,7 +28,7 @@ finish
 print handled
 #= = 2
 reverse-continue
-#= Breakpoint 1, handler
+#= Breakpoint 1[.0-9]*, handler
 #same
 reverse-stepi
 backtrace 1
@@ -42,9 +42,14 @@ print handled
 #= = 2
 #state
 reverse-stepi
+#= the fault|sigsetjmp
 stepi
 continue
-#= SIGSEGV|No more reverse-execution history|exited
+#= SIGSEGV
 break fault
+continue
+#= Breakpoint 2[.0-9]*, fault
 reverse-continue
-#= fault|SIGSEGV
+#= SIGSEGV
+reverse-continue
+#= No more reverse-execution history

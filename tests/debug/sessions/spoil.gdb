@@ -43,3 +43,8 @@ print calls
 #= = 0
 stepi
 #same between
+# from the end of a computation to its beginning
+monitor hermit goto 60!
+#= position 60!
+monitor hermit goto 60
+#= position 60$
