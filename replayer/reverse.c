@@ -16,6 +16,8 @@
 /* A stretch of history from a checkpoint to `to`, and the stops of the client's in it. */
 struct stretch {
 	uint64_t from; /* id */
+	const struct rep_snapshot *snap; /* in place of that, not NULL: from here, which stands at .at */
+	const struct dbg_here *at;
 	struct dbg_goal to;
 	bool to_here;  /* `to` is where the client stands: it knows of a stop right there */
 	uint64_t stops;
@@ -43,7 +45,7 @@ static bool is_known(const struct dbg *d, const struct stretch *s)
 static int run_stretch(struct dbg *d, struct stretch *s, uint64_t n, struct errinfo *ei)
 {
 	uint64_t stops = 0;
-	int r = dbg_restore_checkpoint(d, dbg_checkpoint_index(d, s->from), ei);
+	int r = s->snap ? dbg_restore_inside(d, s->snap, s->at, ei) : dbg_restore_checkpoint(d, dbg_checkpoint_index(d, s->from), ei);
 
 	while (r >= 0) {
 		r = dbg_forward(d, &s->to, ei);
@@ -485,24 +487,23 @@ static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
 }
 
 /* The last stop between a checkpoint and `to`, if there is one: 1 it stands there. here: `to` is where the client stands, else NULL. */
-static int last_stop(struct dbg *d, uint64_t from, const struct dbg_goal *to, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+static int last_stop(struct dbg *d, struct stretch *s, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
-	struct stretch s = { .from = from, .to = *to, .to_here = here != NULL };
 	int r;
 
-	s.to.user = true;
-	s.to.keep = !d->checkpoints[dbg_checkpoint_index(d, from)].computing; /* from there to the next one it is short */
-	r = run_stretch(d, &s, 0, ei);
-	s.to.keep = false;
-	for (uint64_t n = s.stops; r == 0 && n > 0; n--) {
-		r = run_stretch(d, &s, n, ei);
+	s->to_here = here != NULL;
+	s->to.user = true;
+	r = run_stretch(d, s, 0, ei);
+	s->to.keep = false;
+	for (uint64_t n = s->stops; r == 0 && n > 0; n--) {
+		r = run_stretch(d, s, n, ei);
 		if (r)
 			break;
 		r = here ? is_behind(d, here, ei) : 0;
 		if (r < 0)
 			break;
 		if (r == 0) {
-			*ret = s.last;
+			*ret = s->last;
 			if (ret->kind == DBG_STOP_WATCH)
 				r = before_access(d, ret, ei);
 			return r < 0 ? r : 1;
@@ -541,19 +542,48 @@ static size_t stretch_to(const struct dbg *d, const struct dbg_place *here)
 	return d->checkpoints[i].vague ? stretch_before(d, i) : i;
 }
 
+/* What stops often has done so shortly before: some hundred instructions are looked through first. As last_stop(). */
+static int last_stop_close(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	struct approach a = { .d = d, .goal = &here->goal };
+	struct stretch s = { .to = here->goal };
+	uint64_t n;
+	int r;
+
+	if (!here->goal.state)
+		return 0;
+	r = dbg_go_inside(d, here->goal.events, ei);
+	if (r == 0)
+		r = is_there(&a);
+	if (r)
+		return MIN(r, 0);
+	r = mark(&a, ei);
+	if (r >= 0)
+		r = come_close(&a, 1, &n, ei);
+	s.snap = a.snap;
+	s.at = &a.here;
+	if (r > 0)
+		r = last_stop(d, &s, here, ret, ei);
+	rep_snapshot_free(d->s, a.snap);
+	return r;
+}
+
 static int continue_backwards(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
 	const uint64_t pinned[2] = { d->pinned[0], d->pinned[1] };
 	struct dbg_goal to = here->goal;
 	size_t i = stretch_to(d, here);
-	int r = 0;
+	int r = last_stop_close(d, here, ret, ei);
 
 	/* here is the first one where it began: nothing is before it */
 	while (r == 0 && (i > 0 || !(to.events == d->checkpoints[0].events && !to.state && !to.arrive))) {
 		const struct dbg_checkpoint c = d->checkpoints[i];
 
+		struct stretch s = { .from = c.id, .to = to };
+
+		s.to.keep = !c.computing; /* else it is short, to the next one */
 		d->pinned[0] = c.id;
-		r = last_stop(d, c.id, &to, here, ret, ei);
+		r = last_stop(d, &s, here, ret, ei);
 		here = NULL;
 		i = dbg_checkpoint_index(d, c.id); /* others may have been made on the way */
 		to = (struct dbg_goal){ .events = c.events, .state = c.state };
