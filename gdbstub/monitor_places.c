@@ -72,8 +72,10 @@ static void where_text(struct monitor *m, const struct dbg_pos *p)
 int monitor_where(struct monitor *m)
 {
 	struct dbg_pos p;
-	int r = dbg_where(m->s->d, &p, &m->ei);
+	int r;
 
+	stub_divert_read(m->s, 0);
+	r = dbg_where(m->s->d, &p, &m->ei);
 	if (r < 0)
 		return r;
 	if (m->json)

@@ -312,6 +312,8 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 		ret->arrived = d->here.arrived;
 		return 0;
 	}
+	if (d->diverted)
+		return errinfo_set(ei, -EINVAL, "a call of a function is going on, in a copy: that has no position");
 	dbg_clock(true);
 	d->what = "counting how to come here";
 	r = dbg_state_take(d, &st, ei);
@@ -333,5 +335,7 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 	if (r >= 0 || st.snap)
 		dbg_state_done(d, &st);
 	dbg_clock(false);
+	if (r == ERR_NOT_FOUND)
+		errinfo_set(ei, r, "the thread did not come to the same place again");
 	return r > 0 ? errinfo_set(ei, ERR_INTERRUPTED, "stopped while counting how to come here") : r;
 }
