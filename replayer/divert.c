@@ -305,6 +305,7 @@ int dbg_divert_end(struct dbg *d, struct errinfo *ei)
 	if (!d->diverted)
 		return 0;
 	d->diverted = false;
+	d->here.computing = true; /* no way leads on from the copy */
 	dbg_clock(true);
 	r = dbg_place_return(d, &d->home, ei);
 	dbg_clock(false);

@@ -35,3 +35,12 @@ info registers rdi
 #state
 continue
 #= tick \(n=6\)
+# and by a thread that is in a system call
+delete
+continue
+#= No more reverse-execution history
+print tick(78)
+#= = void
+#state
+continue
+#= No more reverse-execution history
