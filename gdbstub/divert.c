@@ -3,8 +3,8 @@
  * The protocol does not say that a call is meant. gdb reads the thread's siginfo before each (to put it back later), then writes arguments and
  * registers, runs, and writes the registers back:
  *
- *     NONE --write while a siginfo read counts--> SET --resume, rip is elsewhere--> RAN --registers as before--> OVER --other read, resume--> NONE
- *                                                  \--resume, same rip--> NONE                                   \--write (as from NONE)--> SET
+ *     NONE --write while a siginfo read counts--> SET --resume, a call is set up--> RAN --registers as before--> OVER --other read, resume--> NONE
+ *                                                  \--resume, none is--> NONE                                    \--write (as from NONE)--> SET
  *
  * Siginfo reads are counted, because calls nest: for f("text") gdb reads it for f, then calls malloc(), and then writes the text where malloc()
  * said and the arguments of f. So the copy is kept in OVER until memory is read that the call did not return, or a resume. A resume sets the count to 0: looking
@@ -47,7 +47,7 @@ void stub_divert_siginfo(struct stub *s)
 /* What the call returned may point to something that only the copy has: gdb reads that right after the call (print f() with a char *). */
 static bool is_result(const struct stub *s, uint64_t addr)
 {
-	return addr >= s->divert_result && addr - s->divert_result < SHOWN_MAX;
+	return addr && addr >= s->divert_result && addr - s->divert_result < SHOWN_MAX;
 }
 
 void stub_divert_read(struct stub *s, uint64_t addr)
@@ -129,7 +129,10 @@ void stub_divert_check(struct stub *s)
 {
 	struct user_regs_struct u;
 
-	if (s->divert != DIVERT_RAN || dbg_regs(s->d, s->divert_tid, &u) < 0 || memcmp(&u, &s->divert_regs, sizeof(u)) != 0)
+	if (s->divert != DIVERT_RAN || dbg_regs(s->d, s->divert_tid, &u) < 0)
+		return;
+	u.orig_rax = s->divert_regs.orig_rax; /* stub_reg_write() leaves it alone */
+	if (memcmp(&u, &s->divert_regs, sizeof(u)) != 0)
 		return;
 	if (stub_xstate(s, s->divert_tid) < 0 || !same_regs(s, &u))
 		return;
@@ -137,11 +140,17 @@ void stub_divert_check(struct stub *s)
 	s->divert_calls -= s->divert_calls > 0;
 }
 
-bool stub_divert_resume(struct stub *s, bool backwards)
+/* It is elsewhere, or a return address was pushed: a thread at the beginning of a function may call that one. */
+static bool is_set_up(struct stub *s)
 {
 	struct user_regs_struct u;
 
-	if (s->divert == DIVERT_SET && !backwards && dbg_regs(s->d, s->divert_tid, &u) >= 0 && u.rip != s->divert_regs.rip)
+	return dbg_regs(s->d, s->divert_tid, &u) >= 0 && (u.rip != s->divert_regs.rip || u.rsp < s->divert_regs.rsp);
+}
+
+bool stub_divert_resume(struct stub *s, bool backwards)
+{
+	if (s->divert == DIVERT_SET && !backwards && is_set_up(s))
 		s->divert = DIVERT_RAN;
 	if (s->divert == DIVERT_RAN && !backwards)
 		return true;

@@ -71,9 +71,12 @@ static void where_text(struct monitor *m, const struct dbg_pos *p)
 
 int monitor_where(struct monitor *m)
 {
-	struct dbg_pos p = { .events = dbg_events(m->s->d) };
-	int r = dbg_diverted(m->s->d) ? 0 : dbg_where(m->s->d, &p, &m->ei);
+	struct dbg_pos p = { 0 };
+	int r;
 
+	stub_divert_read(m->s, 0);
+	p.events = dbg_events(m->s->d);
+	r = dbg_diverted(m->s->d) ? 0 : dbg_where(m->s->d, &p, &m->ei);
 	if (r < 0)
 		return r;
 	if (m->json)

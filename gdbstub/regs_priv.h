@@ -11,7 +11,7 @@
 #define REGS_XSAVE_MAX (64u << 10)
 #define REGS_BYTES_MAX 64u /* of one register */
 
-enum { REGS_RBP = 6, REGS_RSP = 7, REGS_RIP = 16 };
+enum { REGS_RBP = 6, REGS_RSP = 7, REGS_RIP = 16, REGS_ORIG_RAX = 57 };
 
 /* The standard format of the XSAVE area on this machine, and what of it the recorded machine had switched on. */
 struct regs_layout {

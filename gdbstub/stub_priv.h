@@ -160,7 +160,7 @@ void stub_divert_ran(struct stub *s);
 void stub_divert_check(struct stub *s);
 void stub_divert_siginfo(struct stub *s);
 /* Before anything that shows the guest's memory from addr on; 0 = anywhere. */
-void stub_divert_read(struct stub *s, uint64_t addr);
+void stub_divert_read(struct stub *s, uint64_t addr); /* 0: something else than memory */
 /* Before running. true: the copy runs. */
 bool stub_divert_resume(struct stub *s, bool backwards);
 void stub_divert_drop(struct stub *s, const char *why); /* why NULL: says nothing */

@@ -245,7 +245,7 @@ static struct dbg_point *point_of(const struct dbg *d, unsigned id)
 
 /* --- guarded memory --- */
 
-/* What is longer than this is watched in its beginning. */
+/* Of what is longer than this only the beginning is compared: behind it each write counts. */
 #define GUARD_WATCH_MAX (1u << 20)
 
 static size_t watched_len(const struct dbg_point *p)
@@ -310,7 +310,7 @@ int dbg_breaks_guarded(struct dbg *d, struct rep_task *t)
 
 		if (!p->guarded)
 			continue;
-		changed = is_changed(d, p);
+		changed = is_changed(d, p) || (touched && d->fault_at - p->b.addr >= watched_len(p));
 		if (!is_met(p, touched, changed))
 			continue;
 		if (!stops && is_on(d, p) && dbg_is_target(d, t) && asks(d, t, p)) {

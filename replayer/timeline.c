@@ -262,6 +262,8 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 		ret->arrived = d->here.arrived;
 		return 0;
 	}
+	if (d->diverted)
+		return errinfo_set(ei, -EINVAL, "a call of a function is going on, in a copy: that has no position");
 	if (d->named_moves == d->moves) {
 		*ret = d->named;
 		return 0;
@@ -274,6 +276,8 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 		d->named = *ret;
 		d->named_moves = d->moves;
 	}
+	if (r == ERR_NOT_FOUND)
+		errinfo_set(ei, r, "the thread did not come to the same place again");
 	return r > 0 ? errinfo_set(ei, ERR_INTERRUPTED, "stopped while counting how to come here") : r;
 }
 

@@ -9,7 +9,7 @@
 #include "replayer/debug.h"
 
 #define CODE 0x10000ull
-#define MEMORY 0x20000ull
+#define MEMORY 0x400000ull
 #define LOOP (CODE + 5)
 #define STORE (CODE + 8)
 #define CALL (CODE + 20)
@@ -240,10 +240,11 @@ START_TEST(breakpoints)
 }
 END_TEST
 
-/* More than the debug registers hold are watched by guarded pages: _i & 2. */
+/* More than the debug registers hold are watched by guarded pages: _i & 2. Of very much only a part is compared: _i & 4. */
 START_TEST(watchpoints)
 {
-	const struct dbg_break b = { .kind = DBG_WATCH_WRITE, .addr = MEMORY, .len = _i & 2 ? 100 : 8 };
+	const uint64_t before_it = _i & 4 ? 3u << 19 : 0;
+	const struct dbg_break b = { .kind = DBG_WATCH_WRITE, .addr = MEMORY - before_it, .len = before_it + (_i & 6 ? 100 : 8) };
 	struct state behind, before;
 	struct dbg_stop stop;
 	struct history h;
@@ -365,5 +366,5 @@ START_TEST(diversions)
 }
 END_TEST
 
-HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 4 },
+HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 6 },
 	  { ends_and_calls, 2 }, { back_from_a_call, 2 }, { diversions, 2 })

@@ -27,3 +27,20 @@ continue 10
 #= tick \(n=10\)
 reverse-continue 5
 #= tick \(n=5\)
+# a call of the function at whose first instruction it stands
+print tick(77)
+#= = void
+info registers rdi
+#= 5
+#state
+continue
+#= tick \(n=6\)
+# and by a thread that is in a system call
+delete
+continue
+#= No more reverse-execution history
+print tick(78)
+#= = void
+#state
+continue
+#= No more reverse-execution history
