@@ -189,12 +189,14 @@ int dbg_breaks_own(struct dbg *d, uint64_t a, uint64_t b)
 
 int dbg_breaks_watch(struct dbg *d, struct rep_task *t)
 {
+	/* searches of ours need none, and each trap costs */
+	uint64_t wanted = d->n_watch && d->goal && d->goal->user ? d->generation : 0;
 	int r;
 
-	if (t->watch_generation == d->generation || (!t->watch_generation && !d->n_watch))
+	if (t->watch_generation == wanted)
 		return 0;
-	r = eng_watch(&t->t, d->watch, d->n_watch);
-	t->watch_generation = d->generation;
+	r = eng_watch(&t->t, d->watch, wanted ? d->n_watch : 0);
+	t->watch_generation = wanted;
 	if (r == ERR_GUEST_GONE)
 		return r;
 	if (r < 0)

@@ -44,6 +44,7 @@ struct dbg_goal {
 	bool user;                           /* breakpoints, signals and calls stop as the client wants it */
 	bool keep;                           /* checkpoints are made on the way */
 	bool roll;                           /* rolling ones are made in the goal's computation */
+	uint64_t pause_ns;                   /* not 0: it ends after about so long as well, wherever it is then (d->paused) */
 };
 #define DBG_FOREVER UINT64_MAX
 
@@ -126,6 +127,8 @@ struct dbg {
 	uint64_t last_tick, last_checkpoint;
 	uint64_t last_roll_ns;       /* CPU time of the computation at the last rolling checkpoint */
 	enum dbg_due checkpoint_due;
+	uint64_t pause_at;           /* os_mono_ns() when goal->pause_ns is over */
+	bool paused;                 /* the last run ended by that */
 	bool told;                   /* this arrival has stopped the client already */
 
 	/* checkpoints.c */

@@ -188,6 +188,7 @@ static int stopped_elsewhere(struct dbg *d, struct rep_task *t, struct eng_stop 
 	int r;
 
 	d->checkpoint_due = DBG_DUE_NONE; /* it came to something by itself before the tick could stop it */
+	d->paused = false;
 	if (dbg_guard_fault(d, t, st))
 		return touch(d, t, st);
 	if (st->kind != ENG_STOP_SIGNAL)
@@ -279,6 +280,11 @@ static enum dbg_due is_due(const struct dbg *d, uint64_t now)
 	return DBG_DUE_NONE;
 }
 
+static bool is_over(const struct dbg *d, uint64_t now)
+{
+	return d->goal && d->goal->pause_ns && now >= d->pause_at;
+}
+
 static bool tick(void *ctx, struct rep_task *t)
 {
 	uint64_t now = os_mono_ns();
@@ -295,8 +301,9 @@ static bool tick(void *ctx, struct rep_task *t)
 	}
 	if (d->goal && d->goal->roll)
 		dbg_spend(d);
-	d->checkpoint_due = is_due(d, now);
-	if (!d->checkpoint_due)
+	d->paused = is_over(d, now);
+	d->checkpoint_due = d->paused ? DBG_DUE_NONE : is_due(d, now);
+	if (!d->checkpoint_due && !d->paused)
 		return false;
 	d->here.computing = true;
 	d->inner = true;
@@ -475,7 +482,10 @@ static int happen(struct dbg *d, struct rep_task *t, const struct event *ev, str
 	stops = happened(d, t || !ours ? t : dbg_any_task(d), ev);
 	if (stops)
 		return stops;
-	return d->s->event % EVENTS_PER_LOOK ? 0 : look_at_clock(d, ei);
+	if (d->s->event % EVENTS_PER_LOOK)
+		return 0;
+	d->paused = is_over(d, os_mono_ns());
+	return d->paused ? 2 : look_at_clock(d, ei);
 }
 
 /* Is it in the goal's state where a run begins, or goes on after a tick? Its pass, if that is counted already, was one too many: those before count. */
@@ -556,8 +566,10 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 	d->standing = d->uncounted = 0;
 	d->inner = d->counting = false;
 	d->checkpoint_due = DBG_DUE_NONE;
-	if (g->roll)
-		set_clock(ROLL_NS);
+	d->paused = false;
+	d->pause_at = os_mono_ns() + g->pause_ns;
+	if (g->roll || g->pause_ns)
+		set_clock(g->roll ? ROLL_NS : MIN(g->pause_ns, (uint64_t)TICK_NS));
 	d->moves++;
 	d->own[0] = d->own[1] = 0;
 	d->patched = NULL;
@@ -576,7 +588,7 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 	conds = dbg_cond_close(d);
 	closed = MIN(closed, conds);
 	d->conds_on = false;
-	if (g->roll)
+	if (g->roll || g->pause_ns)
 		set_clock(TICK_NS);
 	d->goal = NULL;
 	if (dbg_breaks_own(d, 0, 0) < 0)

@@ -56,8 +56,10 @@ static int run_stretch(struct dbg *d, struct stretch *s, uint64_t n, struct erri
 			break;
 		}
 		s->last = d->stop;
-		if (++stops == n)
+		if (++stops == n) {
+			s->stops = stops;
 			return 0;
+		}
 		r = dbg_interrupted(d); /* between stops that are close to each other few ticks come through */
 		if (r)
 			break;
@@ -486,31 +488,105 @@ static int is_behind(struct dbg *d, struct dbg_place *here, struct errinfo *ei)
 	return r && (n < here->ahead || stop.kind != DBG_STOP_WATCH);
 }
 
+/* So many stops in a stretch, and it is worth while to look for a place closer to its end. */
+#define STOPS_MANY 4000u
+/* Leaps of a gallop: from this down to that. */
+#define LEAP_FIRST_NS 128000000ull
+#define LEAP_LAST_NS 100000ull
+
+/* One leap from a: 1 it led to a place behind which the stretch still has stops, where a is now. 0: it was too long. */
+static int leap_on(struct approach *a, struct stretch *s, uint64_t ns, struct errinfo *ei)
+{
+	struct approach next = { .d = a->d };
+	struct dbg_goal g = s->to;
+	int r = rewind_to(a, ei);
+
+	g.user = g.keep = false;
+	g.pause_ns = ns;
+	if (r >= 0)
+		r = dbg_forward(a->d, &g, ei);
+	if (r == 0 && a->d->paused) {
+		r = mark(&next, ei);
+		if (r >= 0)
+			r = dbg_forward(a->d, &s->to, ei);
+	} else if (r == 0) {
+		return 0;
+	}
+	if (r > 0 && a->d->stop.kind != DBG_STOP_END && a->d->stop.kind != DBG_STOP_INTERRUPTED) {
+		rep_snapshot_free(a->d->s, a->snap);
+		*a = next;
+		return 1;
+	}
+	rep_snapshot_free(a->d->s, next.snap);
+	return r > 0 && a->d->stop.kind == DBG_STOP_INTERRUPTED ? ERR_INTERRUPTED : MIN(r, 0);
+}
+
+/* There are many stops in the stretch, of which the last one is wanted: it begins later from now on, in *near. Each leap is made without
+ * the client's points, at full speed. */
+static int gallop(struct dbg *d, struct stretch *s, struct approach *near, struct errinfo *ei)
+{
+	int r = dbg_restore_checkpoint(d, dbg_checkpoint_index(d, s->from), ei);
+
+	*near = (struct approach){ .d = d };
+	if (r >= 0)
+		r = mark(near, ei);
+	for (uint64_t ns = LEAP_FIRST_NS; r >= 0 && ns >= LEAP_LAST_NS; ns = r ? ns : ns / 2)
+		r = leap_on(near, s, ns, ei);
+	s->snap = near->snap;
+	s->at = &near->here;
+	return MIN(r, 0);
+}
+
+/* To the last of the stops of the stretch that counts: 1 it stands there, 0 there is none. here: as for last_stop(). */
+static int to_last(struct dbg *d, struct stretch *s, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	for (uint64_t n = s->stops; n > 0; n--) {
+		int r = run_stretch(d, s, n, ei);
+
+		if (r)
+			return r < 0 ? r : ERR_INTERRUPTED;
+		r = here ? is_behind(d, here, ei) : 0;
+		if (r < 0)
+			return r;
+		if (r > 0)
+			continue;
+		*ret = s->last;
+		if (ret->kind == DBG_STOP_WATCH)
+			r = before_access(d, ret, ei);
+		return r < 0 ? r : 1;
+	}
+	return 0;
+}
+
+/* Counts the stops of the stretch, and goes to the last one. */
+static int count_and_go(struct dbg *d, struct stretch *s, uint64_t most, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
+{
+	int r = run_stretch(d, s, most, ei);
+
+	s->to.keep = false;
+	if (r || (most && s->stops == most))
+		return r < 0 ? r : r ? ERR_INTERRUPTED : 2;
+	return to_last(d, s, here, ret, ei);
+}
+
 /* The last stop between a checkpoint and `to`, if there is one: 1 it stands there. here: `to` is where the client stands, else NULL. */
 static int last_stop(struct dbg *d, struct stretch *s, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
+	struct approach near;
 	int r;
 
 	s->to_here = here != NULL;
 	s->to.user = true;
-	r = run_stretch(d, s, 0, ei);
-	s->to.keep = false;
-	for (uint64_t n = s->stops; r == 0 && n > 0; n--) {
-		r = run_stretch(d, s, n, ei);
-		if (r)
-			break;
-		r = here ? is_behind(d, here, ei) : 0;
-		if (r < 0)
-			break;
-		if (r == 0) {
-			*ret = s->last;
-			if (ret->kind == DBG_STOP_WATCH)
-				r = before_access(d, ret, ei);
-			return r < 0 ? r : 1;
-		}
-		r = 0;
-	}
-	return r > 0 ? ERR_INTERRUPTED : r;
+	r = count_and_go(d, s, s->snap ? 0 : STOPS_MANY, here, ret, ei);
+	if (r != 2)
+		return r;
+	r = gallop(d, s, &near, ei);
+	if (r == 0)
+		r = count_and_go(d, s, 0, here, ret, ei);
+	s->snap = NULL;
+	rep_snapshot_free(d->s, near.snap);
+	/* all that it came to was behind the place */
+	return r ? r : count_and_go(d, s, 0, here, ret, ei);
 }
 
 /* Where the stretch begins that ends at checkpoint i. Those that are found again at a high price only do not end one. 0: i is the first. */
