@@ -170,8 +170,8 @@ static int hide_trap_flag(struct rep_task *t, const struct eng_stop *st, bool pu
 	return r < 0 ? r : eng_write(&t->t, regs->rsp, &flags, sizeof(flags));
 }
 
-/* One instruction, below the breakpoints of a debugger. */
-static int step(struct rep_task *t, struct eng_stop *ret)
+/* One instruction, below the breakpoints of a debugger. hide: that it was stepped; a step that was recorded showed it to the program. */
+static int step(struct rep_task *t, struct eng_stop *ret, bool hide)
 {
 	struct user_regs_struct *regs;
 	bool traced, pushes;
@@ -198,17 +198,22 @@ static int step(struct rep_task *t, struct eng_stop *ret)
 			r = wait_whatever_comes(t, ret);
 	} while (r >= 0 && ret->kind == ENG_STOP_TRAP);
 	lowered = eng_patch_lower(&t->t, at, 1);
-	if (r >= 0 && !traced)
+	if (r >= 0 && hide && !traced)
 		r = hide_trap_flag(t, ret, pushes);
 	return r < 0 ? r : lowered;
 }
 
-int rep_step(struct rep_task *t, struct eng_stop *ret)
+static int step_placed(struct rep_task *t, struct eng_stop *ret, bool hide)
 {
-	int r = step(t, ret);
+	int r = step(t, ret, hide);
 
 	t->place = r >= 0 && ret->kind == ENG_STOP_SECCOMP ? REP_ENTRY : REP_USER;
 	return r;
+}
+
+int rep_step(struct rep_task *t, struct eng_stop *ret)
+{
+	return step_placed(t, ret, true);
 }
 
 static int run_plain(struct rep_task *t, struct eng_stop *ret, uint64_t deadline)
@@ -246,7 +251,7 @@ static int go(struct rep_task *t, struct eng_stop *ret, uint64_t deadline, bool 
 
 	t->over = 0;
 	if (steps)
-		return step(t, ret);
+		return step(t, ret, true);
 	r = eng_resume(&t->t, ENG_RUN, 0);
 	return r < 0 ? r : wait_stop(t, ret, deadline);
 }
@@ -303,13 +308,13 @@ int rep_step_seen(struct rep_task *t, struct eng_stop *ret)
 
 	*ret = (struct eng_stop){ .kind = ENG_STOP_NONE };
 	if (!h)
-		return rep_step(t, ret);
+		return step_placed(t, ret, false);
 	how = h->before(h->ctx, t);
 	r = how < 0 ? how : eng_regs(&t->t, &regs);
 	if (r >= 0 && how == REP_RUNS && t->over != regs->rip && at_patch(t, regs->rip))
 		r = h->passed(h->ctx, t);
 	t->over = 0;
 	if (r >= 0)
-		r = rep_step(t, ret);
+		r = step_placed(t, ret, false);
 	return r < 0 ? r : h->stopped(h->ctx, t, ret, how == REP_STEPS) < 0 ? ERR_STOPPED : 0;
 }

@@ -63,6 +63,9 @@ class Condition:
         return struct.pack(">BQBBHBBHBB", 0x25, self.counter, 0x1A, 0x23, self.modulus, 0x08, 0x23, self.rest, 0x13, 0x27)
 
 
+ALWAYS = Condition()
+
+
 class Oracle:
     """Knows the order of all visits of the guest `walk` from its notes: visit n of place p counts `visits` from n to n + 1 by
     the first instruction of p; even places then write n + 1 to `watched`."""
@@ -85,7 +88,7 @@ class Oracle:
         pc, visits, _ = self.look()
         return (visits,) if visits < len(self.order) and self.places.get(pc) == self.order[visits] else ()
 
-    def next_stop(self, look, breaks, watching, condition):
+    def next_stop(self, look, breaks, watching, condition=ALWAYS):
         """(what, number of the visit) that a run forwards stops for; None: the end. A breakpoint where it stands is left first."""
         pc, visits, written = look
         first = visits + (1 if pc in self.places else 0)
@@ -94,7 +97,7 @@ class Oracle:
             events += [((n, 1), "watch") for n in range(written + 1, len(self.order)) if self.order[n] % 2 == 0][:1]
         return self.chosen(min(events, default=None))
 
-    def last_stop(self, look, breaks, watching, condition):
+    def last_stop(self, look, breaks, watching, condition=ALWAYS):
         """As above, backwards."""
         _, visits, written = look
         events = [((n, 0), "break") for n in range(visits - 1, -1, -1) if self.order[n] in breaks and condition.holds(n)][:1]
