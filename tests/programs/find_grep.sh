@@ -8,6 +8,7 @@ for d in a b c d e f; do
 		i=$((i + 1))
 	done
 done
+touch -d 2001-01-01 src/a/1.c # the clock of files is coarse
 find src -name '*.c' -size -200c | wc -l
 find src -type d | sort
 find src -name '1?.c' -exec wc -c {} + | tail -n 1
