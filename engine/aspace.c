@@ -143,13 +143,19 @@ int aspace_map(struct aspace *a, const struct mapping *m)
 	return 0;
 }
 
-int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot)
+/* Whole mappings lie in the range then: they are going to be changed. */
+static int cut_out(struct aspace *a, uint64_t start, uint64_t end)
 {
 	int r = split(a, start);
 
 	a->changes++;
-	if (r >= 0)
-		r = split(a, end);
+	return r < 0 ? r : split(a, end);
+}
+
+int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot)
+{
+	int r = cut_out(a, start, end);
+
 	if (r < 0)
 		return r;
 	for (size_t i = lower(a, start); i < a->n && a->m[i].start < end; i++)
@@ -159,11 +165,8 @@ int aspace_protect(struct aspace *a, uint64_t start, uint64_t end, uint32_t prot
 
 int aspace_mark(struct aspace *a, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
 {
-	int r = split(a, start);
+	int r = cut_out(a, start, end);
 
-	a->changes++;
-	if (r >= 0)
-		r = split(a, end);
 	if (r < 0)
 		return r;
 	for (size_t i = lower(a, start); i < a->n && a->m[i].start < end; i++)

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-int stub_alive(struct stub *s, struct view *v)
+/* The thread that the packet goes on with: alive, and valid until the session moves. -ESRCH: none lives by that id. */
+static int get_thread(struct stub *s, struct view *v, const struct dbg_thread **ret)
 {
 	const struct dbg_thread *t;
 	size_t n;
@@ -15,13 +16,22 @@ int stub_alive(struct stub *s, struct view *v)
 		r = dbg_threads(s->d, &t, &n);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (t[i].tid == tid) {
-			stub_puts(s, "OK");
+			*ret = &t[i];
 			return 0;
 		}
-	}
 	return -ESRCH;
+}
+
+int stub_alive(struct stub *s, struct view *v)
+{
+	const struct dbg_thread *t;
+	int r = get_thread(s, v, &t);
+
+	if (r >= 0)
+		stub_puts(s, "OK");
+	return r;
 }
 
 /* Ids that fit into a packet; gdb 13 asks by qXfer:threads, which comes in pieces. */
@@ -60,22 +70,13 @@ int stub_thread_extra(struct stub *s, struct view *v)
 {
 	struct buf text CLEANUP(buf_done) = { 0 };
 	const struct dbg_thread *t;
-	size_t n;
-	pid_t tid;
-	int r = stub_get_tid(s, v, &tid);
+	int r = get_thread(s, v, &t);
 
-	if (r >= 0)
-		r = dbg_threads(s->d, &t, &n);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n; i++) {
-		if (t[i].tid != tid)
-			continue;
-		buf_printf(&text, "%.16s%s", t[i].name, t[i].in_call ? " (in a system call)" : "");
-		rsp_put_hex(&s->reply, text.data, text.len);
-		return 0;
-	}
-	return -ESRCH;
+	buf_printf(&text, "%.16s%s", t->name, t->in_call ? " (in a system call)" : "");
+	rsp_put_hex(&s->reply, text.data, text.len);
+	return 0;
 }
 
 int stub_put_threads_xml(struct stub *s, struct buf *out)

@@ -106,7 +106,7 @@ int dbg_breaks_patch(struct dbg *d, struct rep_task *t, uint64_t addr)
 	}
 	r = eng_patch_set(&t->t, addr);
 	if (r == -EBUSY) {
-		log_warn("no breakpoint at %#lx: others share the memory there", (unsigned long)addr);
+		log_debug("no breakpoint at %#lx: others share the memory there", (unsigned long)addr);
 		r = 0;
 	}
 	return MIN(r, 0);
@@ -200,7 +200,7 @@ int dbg_breaks_watch(struct dbg *d, struct rep_task *t)
 	if (r == ERR_GUEST_GONE)
 		return r;
 	if (r < 0)
-		log_warn("no watchpoint: %s", err_str(r)); /* an address of the kernel's */
+		log_debug("no watchpoint: %s", err_str(r)); /* an address of the kernel's */
 	return 0;
 }
 
