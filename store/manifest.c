@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/json.h"
 #include "base/os.h"
+#include "store/annotate_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
 #include "store/store_priv.h"
@@ -22,6 +23,7 @@ struct text_member {
 static const struct text_member text_members[] = {
 	{ "label", offsetof(struct manifest, label) },
 	{ "reason", offsetof(struct manifest, reason) },
+	{ "source", offsetof(struct manifest, source) },
 	{ "cwd", offsetof(struct manifest, cwd) },
 	{ "hermit_version", offsetof(struct manifest, hermit_version) },
 	{ "hostname", offsetof(struct manifest, hostname) },
@@ -588,6 +590,11 @@ int manifest_load_at(const char *dir, struct manifest *ret, struct errinfo *ei)
 	if (r < 0)
 		return r;
 	r = manifest_from_json(j, ret, &why);
+	if (r == 0) {
+		r = annotations_apply(dir, ret);
+		if (r < 0)
+			manifest_done(ret);
+	}
 	return r < 0 ? errinfo_set(ei, r, "%s: %s", path, why.text[0] ? why.text : err_str(r)) : 0;
 }
 

@@ -42,6 +42,8 @@ struct manifest {
 	enum recording_state state;
 	bool compressed;
 	char *label, *reason; /* reason: why truncated */
+	char *source;         /* who had it recorded: "local", "daemon", "http" */
+	bool keep;            /* annotated: retention spares it; not in manifest.json (store_annotate()) */
 	char **argv, **envp;  /* NULL-terminated, owned */
 	char *cwd, *hermit_version, *hostname, *kernel, *cpu_model, *user;
 	uint64_t start_wall_ns, duration_ns;
