@@ -61,8 +61,11 @@ int annotations_apply(const char *dir, struct manifest *m)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	const char *text = NULL;
-	int r = load_file(dir, NAME_ANNOTATIONS, &j);
+	int r;
 
+	if (m->options && jsonx_get_str(m->options, "source", &text) == 0 && set_text(&m->source, text) < 0)
+		return -ENOMEM;
+	r = load_file(dir, NAME_ANNOTATIONS, &j);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	if (jsonx_get_bool(j, "keep", &m->keep) < 0)

@@ -23,7 +23,6 @@ struct text_member {
 static const struct text_member text_members[] = {
 	{ "label", offsetof(struct manifest, label) },
 	{ "reason", offsetof(struct manifest, reason) },
-	{ "source", offsetof(struct manifest, source) },
 	{ "cwd", offsetof(struct manifest, cwd) },
 	{ "hermit_version", offsetof(struct manifest, hermit_version) },
 	{ "hostname", offsetof(struct manifest, hostname) },
@@ -91,6 +90,7 @@ void manifest_done(struct manifest *m)
 	for (size_t i = 0; i < ARRAY_SIZE(json_members); i++)
 		json_decref(*MEMBER(m, json_members[i].off, json_t *));
 	json_decref(m->extra);
+	free(m->source);
 	strings_free(m->argv);
 	strings_free(m->envp);
 	for (size_t i = 0; m->process && i < m->processes; i++) {

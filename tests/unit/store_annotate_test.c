@@ -53,7 +53,7 @@ START_TEST(live)
 
 	help_manifest(&m);
 	m.label = os_strdup("begun with");
-	m.source = os_strdup("daemon");
+	m.options = json_pack("{s:s}", "source", "daemon");
 	OK(store_writer_new(h.s, &m, &w, NULL));
 	id = *store_writer_id(w);
 	expect(h.s, &id, "begun with", false);
