@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/json.h"
 #include "base/os.h"
+#include "store/annotate_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
 #include "store/store_priv.h"
@@ -82,6 +83,7 @@ void manifest_done(struct manifest *m)
 	for (size_t i = 0; i < ARRAY_SIZE(json_members); i++)
 		json_decref(*MEMBER(m, json_members[i].off, json_t *));
 	json_decref(m->extra);
+	free(m->source);
 	jsonx_strings_free(m->argv);
 	jsonx_strings_free(m->envp);
 	for (size_t i = 0; m->process && i < m->processes; i++) {
@@ -475,6 +477,11 @@ int manifest_load_at(const char *dir, struct manifest *ret, struct errinfo *ei)
 	if (r < 0)
 		return r;
 	r = manifest_from_json(j, ret, &why);
+	if (r == 0) {
+		r = annotations_apply(dir, ret);
+		if (r < 0)
+			manifest_done(ret);
+	}
 	return r < 0 ? errinfo_set(ei, r, "%s: %s", path, why.text[0] ? why.text : err_str(r)) : 0;
 }
 
