@@ -15,4 +15,12 @@
 #define TOKEN_BYTES_MIN 16
 #define TOKEN_BYTES_MAX 1024
 
+/* A line that a child tells (a result of a job), and what is kept of its stderr: the end. */
+#define CHILD_LINE_MAX (256u << 10)
+#define CHILD_STDERR_KEPT 2000
+
+/* Jobs that are over, and jobs that wait. */
+#define JOBS_KEPT 200
+#define JOBS_QUEUED_MAX 10000
+
 #endif
