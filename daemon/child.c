@@ -43,7 +43,7 @@ static void take_lines(struct child *c, const char *p, size_t n)
 		const char *nl = memchr(p, '\n', n);
 		size_t len = nl ? (size_t)(nl - p) : n;
 
-		if (c->line.len + len > CHILD_LINE_MAX)
+		if (c->line.len + len > CHILD_TOLD_MAX)
 			c->too_long = true;
 		if (!c->too_long)
 			buf_put(&c->line, p, len);
