@@ -48,7 +48,7 @@ struct fds;
 int fds_new(const char *cwd, struct names *names, struct fds **ret) MUST_CHECK;
 void fds_free(struct fds *f);
 void fds_freep(struct fds **f);
-/* Follows ev, which comes from reader (needed for long paths), and tells what it refers to. -ENOMEM, ERR_LIMIT (more threads or descriptors than FDS limits). */
+/* Follows ev, which comes from reader (needed for long paths), and tells what it refers to. -ENOMEM, ERR_LIMIT (too many threads). */
 int fds_event(struct fds *f, struct store_reader *reader, const struct event *ev, struct fds_refs *ret) MUST_CHECK;
 /* What a thread's descriptor is now. */
 struct fds_info fds_get(const struct fds *f, uint32_t thread, int fd);
