@@ -166,6 +166,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	rec->n_tasks--;
 	if (rec->cur == t)
 		rec->cur = NULL;
+	rec_tally_end(t, REC_DID_NOT_RETURN);
 	rec_trace_free(t);
 	rec_scratch_forget(t);
 	if (t->scratch_len == REC_SCRATCH_DEFAULT && t->t.mm && t->t.mm->n_spare < ARRAY_SIZE(t->t.mm->spare))
@@ -174,6 +175,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	buf_done(&t->input_bytes);
 	buf_done(&t->exec_marks);
 	buf_done(&t->peeked);
+	buf_done(&t->written);
 	free(t->inputs);
 	rec_snapshot_free(t);
 	rec_files_unref(t->files);
@@ -524,9 +526,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 	*rec = (struct rec){ .points = REC_POINT_POLICY, .store = s, .opt = opt, .first_status = -1, .processes_end = &rec->processes };
 	fx_init(&rec->fx);
 	manifest_init(&rec->manifest);
-	rec->syscall_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));
-	rec->refused_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));
-	if (!rec->syscall_counts || !rec->refused_counts)
+	if (rec_tally_new(rec) < 0)
 		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
 	rec->now = rec->start_mono = rec->progress = os_mono_ns();
 	rec->last_flush = rec->start_mono;
@@ -570,8 +570,7 @@ static void rec_done(struct rec *rec)
 	fx_done(&rec->fx);
 	rec_mapped_done(rec);
 	free(rec->objects);
-	free(rec->syscall_counts);
-	free(rec->refused_counts);
+	free(rec->tally);
 	sched_setaffinity(0, sizeof(rec->affinity), &rec->affinity);
 }
 
@@ -593,19 +592,6 @@ static int fill_processes(struct rec *rec)
 	return 0;
 }
 
-static void fill_syscalls(struct rec *rec)
-{
-	char name[24];
-
-	for (uint32_t nr = 0; nr <= SYS_TABLE_MAX; nr++) {
-		if (!rec->syscall_counts[nr])
-			continue;
-		json_object_set_new(rec->manifest.syscalls, sys_name(nr, name),
-				    json_pack("{sI sI}", "count", (json_int_t)rec->syscall_counts[nr], "refused",
-					      (json_int_t)rec->refused_counts[nr]));
-	}
-}
-
 static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 {
 	struct event end = { .kind = EVENT_END, .time_ns = os_mono_ns() - rec->start_mono, .text = "" };
@@ -620,8 +606,9 @@ static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 	m->status = rec->first_status;
 	m->duration_ns = os_mono_ns() - rec->start_mono;
 	m->events = store_writer_count(rec->writer);
-	fill_syscalls(rec);
 	r = fill_processes(rec);
+	if (r >= 0)
+		r = rec_tally_fill(rec, m->syscalls);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "write the manifest");
 	*ret = (struct rec_result){ .id = *store_writer_id(rec->writer), .status = rec->first_status, .events = m->events,

@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 #define MANIFEST_FORMAT_MAJOR 1
-#define MANIFEST_FORMAT_MINOR 1
+#define MANIFEST_FORMAT_MINOR 2
 
 enum recording_state {
 	RECORDING_OPEN,      /* "recording": being written */
@@ -50,7 +50,7 @@ struct manifest {
 	struct manifest_stream event_stream, data_stream;
 	struct manifest_process *process; /* processes of them */
 	json_t *cpu;      /* object: "features", "cpuid" table, "xcr0", "cpuid_faulting", "cpu_profile", "pinned_cpu", "cpu_count" */
-	json_t *syscalls; /* object: name -> {"count": n, "refused": n} */
+	json_t *syscalls; /* object: name -> {"count", "executed", "answered", "refused", "did_not_return"}: docs/FORMAT.md */
 	json_t *warnings; /* array of strings */
 	json_t *options;  /* object: how it was recorded */
 	json_t *extra;    /* unknown members */
