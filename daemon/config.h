@@ -28,7 +28,7 @@ struct daemon_config {
 
 void config_init(struct daemon_config *c); /* defaults */
 void config_done(struct daemon_config *c);
-/* Reads "name = value" lines (# comments, [sections] are ignored); unknown names and bad values are errors with file and line in ei. */
+/* Reads "name = value" lines (# comments, [sections] are ignored; lists are added to, an empty one begins anew); unknown names and bad values are errors with file and line in ei. */
 int config_load(struct daemon_config *c, const char *path, struct errinfo *ei) MUST_CHECK;
 /* One setting from the command line; the same names. */
 int config_set(struct daemon_config *c, const char *name, const char *value, struct errinfo *ei) MUST_CHECK;

@@ -234,6 +234,7 @@ struct rec {
 	pid_t first_pid;
 	uint64_t first_ended; /* when the first process ended while others went on, 0 = not */
 	bool told_waiting;
+	uint64_t told_alive;
 	bool forwarded;     /* a signal to hermit was passed on */
 	int error;          /* sticky failure of the store: ends the recording */
 	char reason[256];

@@ -19,10 +19,13 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "engine/code.h"
+#include "store/live.h"
 
 #define TICK_NS 20000000ull
 #define TELL_NS 2000000000ull
+#define ALIVE_NS 1000000000ull
 #define FLUSH_NS 20000000ull
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
 
@@ -261,6 +264,12 @@ int rec_handle_stop(struct rec_task *t)
 
 /* --- signals to hermit, timeouts, flushing --- */
 
+static void kill_guests(struct rec *rec)
+{
+	for (struct rec_task *t = rec->tasks; t; t = t->next)
+		kill(t->t.tgid, SIGKILL);
+}
+
 void rec_kill_all(struct rec *rec)
 {
 	struct eng_stop st;
@@ -270,8 +279,7 @@ void rec_kill_all(struct rec *rec)
 	rec->stopping = true;
 	if (rec->first_pid && !rec->tasks)
 		kill(rec->first_pid, SIGKILL); /* started, not yet taken up */
-	for (struct rec_task *t = rec->tasks; t; t = t->next)
-		kill(t->t.tgid, SIGKILL);
+	kill_guests(rec);
 	for (;;) {
 		r = eng_wait_any(true, &tid, &st);
 		if (r == ERR_INTERRUPTED)
@@ -325,6 +333,25 @@ static int take_signal(struct rec *rec)
 	return ERR_INTERRUPTED;
 }
 
+/* What others ask (recorder.h). Anything else is passed over: who can write there may do worse. */
+static int take_asked(struct rec *rec)
+{
+	char line[STORE_ASK_MAX];
+	uint64_t signo;
+
+	while (store_writer_asked(rec->writer, line, sizeof(line)) > 0) {
+		if (str_has_prefix(line, "cut ")) {
+			snprintf(rec->reason, sizeof(rec->reason), "%.*s", (int)sizeof(rec->reason) - 1, line + 4);
+			return ERR_INTERRUPTED;
+		}
+		if (!strcmp(line, "kill"))
+			kill_guests(rec);
+		else if (str_has_prefix(line, "signal ") && str_parse_u64(line + 7, &signo) >= 0 && signo > 0 && signo < NSIG)
+			forward(rec, (int)signo);
+	}
+	return 0;
+}
+
 /* The recording ends with the whole tree. That is not what everybody expects. */
 static void tell_waiting(struct rec *rec, uint64_t now)
 {
@@ -335,13 +362,24 @@ static void tell_waiting(struct rec *rec, uint64_t now)
 		 rec->n_tasks);
 }
 
+static void tell_alive(struct rec *rec, uint64_t now)
+{
+	if (!rec->opt->alive || now - rec->told_alive < ALIVE_NS)
+		return;
+	rec->told_alive = now;
+	rec->opt->alive(rec->opt->ctx);
+}
+
 static int tick(struct rec *rec)
 {
 	uint64_t now = rec->now = os_mono_ns();
 	int r = take_signal(rec);
 
+	if (r >= 0)
+		r = take_asked(rec);
 	if (r < 0)
 		return r;
+	tell_alive(rec, now);
 	tell_waiting(rec, now);
 	rec_watchdog(rec);
 	if (rec->deadline && now > rec->deadline)
@@ -639,6 +677,8 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 		return r;
 	}
 	got_signal = 0;
+	if (opt->started)
+		opt->started(opt->ctx, store_writer_id(rec.writer));
 	signals_take(&rec, &signals);
 	if (rec.cpuid_faulting)
 		eng_traps_prefetch(&rec.traps);

@@ -42,6 +42,9 @@ struct manifest {
 	enum recording_state state;
 	bool compressed;
 	char *label, *reason; /* reason: why truncated */
+	/* of the annotations beside manifest.json, when it was loaded from a store: */
+	char *source;         /* who had it recorded: "daemon", "http", "import"; NULL = the user's own command */
+	bool keep;            /* retention spares it (store_annotate()) */
 	char **argv, **envp;  /* NULL-terminated, owned */
 	char *cwd, *hermit_version, *hostname, *kernel, *cpu_model, *user;
 	uint64_t start_wall_ns, duration_ns;
