@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "analysis/coverage.h"
+#include "analysis/digest.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "web/listen_priv.h"
@@ -239,6 +241,10 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = readers_new(w, &w->readers);
 	if (r == 0)
+		r = digests_new(&w->digests);
+	if (r == 0)
+		r = coverage_cache_new(&w->coverage);
+	if (r == 0)
 		r = conns_init(&w->conns, w);
 	for (size_t i = 0; i < w->n_listeners && r == 0; i++)
 		r = listener_start(&w->listener[i], ei);
@@ -283,6 +289,8 @@ void web_free(struct web *w, int grace_ms)
 	}
 	conns_done(&w->conns);
 	readers_free(w->readers);
+	digests_free(w->digests);
+	coverage_cache_free(w->coverage);
 	auth_done(w);
 	free(w->hosts);
 	free(w);
