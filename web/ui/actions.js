@@ -13,7 +13,7 @@ const NAME_MAX = 60;
 
 /** What people call it: its label, else its command, cut. */
 export function nameOf(rec) {
-	const name = rec.label || rec.command || rec.id;
+	const name = format.printable(rec.label || rec.command) || rec.id;
 
 	return name.length > NAME_MAX ? name.slice(0, NAME_MAX) + "\u2026" : name;
 }

@@ -242,7 +242,7 @@ class PageRecordings extends HTMLElement {
 			{key: "command", title: "Command", kind: "grow", sort: true, cell: row => commandCell(row)},
 			{key: "exit", title: "Exit", width: "6.75rem", cell: row => row.live ? "" : exitBadge(row.exit)},
 			{key: "started", title: "Started", width: "7.5rem", sort: true, kind: "num", cell: row => show.when(row.started)},
-			{key: "duration", title: "Duration", width: "6.75rem", sort: true, kind: "num", cell: row => show.duration(row.duration_ns)},
+			{key: "duration", title: "Duration", width: "6.75rem", sort: true, kind: "num", cell: row => row.live ? h("span.muted", {title: "Running since"}, format.since(row.started)) : show.duration(row.duration_ns)},
 			{key: "events", title: "Events", width: "5.5rem", sort: true, kind: "num", cell: row => show.short(row.events)},
 			{key: "processes", title: "Proc.", hint: "Processes", width: "4rem", kind: "num", wide: true, cell: row => show.count(row.processes)},
 			{key: "bytes", title: "Size", width: "5.75rem", sort: true, kind: "num", cell: row => show.bytes(row.bytes)},
@@ -314,13 +314,12 @@ const newer = (a, b) => a.started <= b.started ? b : a;
 function commandCell(row) {
 	return h("span.command-cell", {},
 		row.keep ? h("span.kept", {title: "Kept: housekeeping does not remove it"}, icon("keep"), h("span.sr-only", {}, "kept")) : null,
-		row.label ? h("span.chip.label", {title: row.label}, row.label) : null,
-		h("a.mono.cut", {href: href(`r/${row.id}`), title: `${row.command}\n${row.id}`}, row.command || row.id));
+		row.label ? h("span.chip.label", {title: row.label}, format.printable(row.label)) : null,
+		h("a.mono.cut", {href: href(`r/${row.id}`), title: `${row.command}\n${row.id}`}, format.printable(row.command) || row.id));
 }
 
 function hostCell(row) {
-	return h("span", {title: `${row.user ?? ""}@${row.host ?? ""}${row.source ? `, ${row.source}` : ""}`}, row.host ?? format.NONE,
-		row.source === "import" ? h("span.muted", {}, " (imported)") : null);
+	return h("span", {title: `${row.user ?? ""}@${row.host ?? ""}${row.source ? `, ${row.source}` : ""}`}, row.host ?? format.NONE);
 }
 
 customElements.define("page-recordings", PageRecordings);
