@@ -15,9 +15,12 @@ import "./hm-rec-bookmarks.js";
 import {h, fill, remember} from "./dom.js";
 import * as format from "./format.js";
 import {keys} from "./keys.js";
-import {router} from "./router.js";
+import {router, href} from "./router.js";
+import {icon} from "./icons.js";
 import {store} from "./store.js";
-import {errorNotice} from "./notices.js";
+import {errorNotice, partialNote} from "./notices.js";
+import {openDebugDialog} from "./hm-debug.js";
+import {exportButton} from "./rec-export.js";
 import {toast, toastError} from "./hm-toasts.js";
 import {RecordingModel} from "./rec-model.js";
 import {openRowMenu} from "./rec-row-menu.js";
@@ -74,6 +77,8 @@ class PageRecording extends HTMLElement {
 
 	#build() {
 		this.head = this.#make("hm-rec-head");
+		this.head.at = () => this.m.event;
+		this.note = h("div.rec-head-note");
 		this.overview = this.#make("hm-rec-overview");
 		this.lanes = this.#make("hm-rec-lanes");
 		this.filter = this.#make("hm-rec-filter");
@@ -92,12 +97,12 @@ class PageRecording extends HTMLElement {
 		const lower = this.#split({dir: "column", sized: "second", name: "rec.console", size: 11, min: 5, label: "Height of the console"}, middle, bottom);
 		const whole = this.#split({dir: "column", sized: "first", name: "rec.lanes", size: 13, min: 5, label: "Height of the lanes"}, this.lanes, lower);
 		this.body = h("div.rec-body", null, this.overview, whole);
-		fill(this, this.head, this.body);
+		fill(this, h("div", null, this.head, this.note), this.body);
 	}
 
 	#connect() {
 		const {m} = this;
-		for (const part of [this.head, this.lanes, this.filter, this.events, this.details, this.console, this.bookmarks])
+		for (const part of [this.lanes, this.filter, this.events, this.details, this.console, this.bookmarks])
 			part.model = m;
 		this.overview.connect({model: m, tiles: this.lanes.tiles});
 		fill(this.bottomTools, this.console.tools);
@@ -112,13 +117,14 @@ class PageRecording extends HTMLElement {
 		m.on("window", ({by}) => by !== "load" && this.#tell({from: m.window ? Math.round(m.window.from) : null, to: m.window ? Math.round(m.window.to) : null}, false));
 		m.on("recording", () => {
 			store.set({recording: m.recording});
+			this.#drawHead();
 			this.dispatchEvent(new Event("hermit:page", {bubbles: true}));
 		});
 		m.on("trouble", ({error}) => toastError(error, "Something could not be loaded"));
 		this.addEventListener("open-details", () => this.details.focusTabs());
 		this.addEventListener("leave", () => this.events.focusRow());
 		this.addEventListener("row-menu", e => openRowMenu(m, e.detail, () => this.bookmarks.toggle()));
-		this.addEventListener("debug", () => this.#debug());
+		m.on("follow", () => this.#followState());
 		this.addEventListener("click", e => this.#link(e));
 	}
 
@@ -198,13 +204,24 @@ class PageRecording extends HTMLElement {
 		remember.set("bottom-tab", id);
 	}
 
-	async #debug() {
-		try {
-			const {debugDialog} = await import("./debug-dialog.js");
-			debugDialog(this.m.recording, {event: this.m.event, pid: this.m.row?.pid ?? null});
-		} catch (error) {
-			toastError(error, "The dialog could not be opened");
-		}
+	#drawHead() {
+		const r = this.m.recording;
+		const crash = r.crash;
+		this.head.recording = r;
+		this.live ??= h("button.rec-live", {type: "button", "aria-pressed": "false", title: "Keep the cursor at the newest event", onclick: () => this.m.setFollow(!this.m.follow)}, h("span.rec-live-dot", {"aria-hidden": "true"}), h("span", null, "Follow"));
+		this.head.extra = [r.live ? this.live : null,
+			crash ? h("a.button.rec-crash", {href: href(`r/${encodeURIComponent(this.m.id)}`, {at: crash.event}), title: `${crash.signal} ended it at ${format.event(crash.event)}`}, icon("signal"), "Go to the crash") : null, exportButton(this.m)];
+		fill(this.note, r.state === "truncated" ? partialNote(`The recording ends before the program did${r.reason ? `: ${r.reason}` : ""}. What is here is complete up to its last event.`)
+			: r.state === "broken" ? partialNote(`The recording is damaged: ${r.error ?? "unreadable"}. What can be read is shown.`) : (r.warnings ?? []).map(w => partialNote(w)));
+	}
+
+	#followState() {
+		this.live?.setAttribute("aria-pressed", String(this.m.follow));
+	}
+
+	#debug() {
+		if (this.m.recording)
+			openDebugDialog(this.m.recording, this.m.event, this.m.row?.pid ?? null);
 	}
 
 	/** The box of the header: "#12", "12034" and "1.2s" go somewhere, everything else filters. */
