@@ -37,9 +37,10 @@
 #define SPEC_STRINGS_MAX (1u << 17)
 /* Text of one line that a child logs. */
 #define CHILD_LINE_MAX 4000
-/* A recorder that has not told that it works for this long is taken for hung. */
-#define RECORDER_HANG_NS (60ull * 1000000000)
 /* Time to end in, for one that was asked to. */
 #define RECORDER_END_NS (30ull * 1000000000)
+
+/* Connections to the control socket at once. */
+#define CONTROL_CONNS_MAX 128
 
 #endif
