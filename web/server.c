@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "base/os.h"
+#include "web/exports_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -239,6 +240,8 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = readers_new(w, &w->readers);
 	if (r == 0)
+		r = exports_new(&w->exports);
+	if (r == 0)
 		r = conns_init(&w->conns, w);
 	for (size_t i = 0; i < w->n_listeners && r == 0; i++)
 		r = listener_start(&w->listener[i], ei);
@@ -283,6 +286,7 @@ void web_free(struct web *w, int grace_ms)
 	}
 	conns_done(&w->conns);
 	readers_free(w->readers);
+	exports_free(w->exports);
 	auth_done(w);
 	free(w->hosts);
 	free(w);
