@@ -4,6 +4,8 @@
 
 #include "web/http_priv.h"
 
+struct web_exports;
+
 int exports_new(struct web_exports **ret) MUST_CHECK;
 void exports_free(struct web_exports *x);
 /* Closes what nobody has asked for lately; all: whatever is not in use. */
