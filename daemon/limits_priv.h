@@ -15,4 +15,15 @@
 #define TOKEN_BYTES_MIN 16
 #define TOKEN_BYTES_MAX 1024
 
+/* A specification of a recording; words of its command, variables of its environment. */
+#define SPEC_BYTES_MAX (16u << 20)
+#define SPEC_STRINGS_MAX (1u << 17)
+/* Text of one line that a child logs. */
+#define CHILD_LINE_MAX 4000
+/* Time to end in, for one that was asked to. */
+#define RECORDER_END_NS (30ull * 1000000000)
+
+/* Connections to the control socket at once. */
+#define CONTROL_CONNS_MAX 128
+
 #endif
