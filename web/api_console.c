@@ -7,7 +7,7 @@
 #include "analysis/digest.h"
 #include "base/json.h"
 #include "base/os.h"
-#include "web/json_priv.h"
+#include "web/put_priv.h"
 
 /* How long an answer waits until more of a long recording has been read. */
 #define BUDGET_MS 500u

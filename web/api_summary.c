@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "engine/sysprint.h"
 #include "web/csv_priv.h"
-#include "web/json_priv.h"
+#include "web/put_priv.h"
 
 /* How long an answer waits until a long recording has been read; then it says what there is, and "complete": false. */
 #define BUDGET_MS 2000u

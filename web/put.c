@@ -1,5 +1,5 @@
-/* See json_priv.h. */
-#include "web/json_priv.h"
+/* See put_priv.h. */
+#include "web/put_priv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

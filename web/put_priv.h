@@ -1,6 +1,6 @@
 /* Pieces of JSON that several resources have. New references; NULL when out of memory. */
-#ifndef WEB_JSON_PRIV_H
-#define WEB_JSON_PRIV_H
+#ifndef WEB_PUT_PRIV_H
+#define WEB_PUT_PRIV_H
 
 #include <jansson.h>
 #include <stdbool.h>
