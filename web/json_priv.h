@@ -1,0 +1,27 @@
+/* Pieces of answers that several handlers give. New references, NULL when out of memory. */
+#ifndef WEB_JSON_PRIV_H
+#define WEB_JSON_PRIV_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "store/catalog.h"
+
+/* A string of any bytes; "" and NULL: null. */
+json_t *web_json_str(const char *s);
+/* Nanoseconds as a decimal string. */
+json_t *web_json_ns(uint64_t ns);
+/* "2026-11-30T22:34:53.347Z"; 0: null. */
+json_t *web_json_time(uint64_t wall_ns);
+/* {"kind": "exited", "code": 1}: of a wait status, -1 = unknown. */
+json_t *web_json_exit(int status, bool running);
+/* A recording as lists show it. */
+json_t *web_json_entry(const struct catalog_entry *e);
+/* "sealed", "broken" ...: what lists show as state. */
+const char *web_entry_state(const struct catalog_entry *e);
+/* "SIGSEGV" into ret. */
+void web_signal_name(int signo, char ret[16]);
+/* Number of "SIGINT", "INT", "SIGRTMIN+1" or "2"; 0 = there is no such signal. */
+int web_signal_number(const char *name);
+
+#endif
