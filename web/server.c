@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "analysis/coverage.h"
+#include "analysis/digest.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "web/exports_priv.h"
@@ -240,6 +242,10 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = readers_new(w, &w->readers);
 	if (r == 0)
+		r = digests_new(&w->digests);
+	if (r == 0)
+		r = coverage_cache_new(&w->coverage);
+	if (r == 0)
 		r = exports_new(&w->exports);
 	if (r == 0)
 		r = conns_init(&w->conns, w);
@@ -286,6 +292,8 @@ void web_free(struct web *w, int grace_ms)
 	}
 	conns_done(&w->conns);
 	readers_free(w->readers);
+	digests_free(w->digests);
+	coverage_cache_free(w->coverage);
 	exports_free(w->exports);
 	auth_done(w);
 	free(w->hosts);
