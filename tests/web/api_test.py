@@ -78,7 +78,7 @@ class Server:
         os.makedirs(self.data_dir, mode=0o700, exist_ok=True)
         config = os.path.join(self.home, "hermitd.conf")
         with open(config, "w", encoding="utf-8") as f:
-            f.write("\n".join(["listen = " + self.listen, "data_dir = " + self.data_dir, "disk_floor = 16M", *settings]) + "\n")
+            f.write("\n".join(["listen = " + self.listen, "data_dir = " + self.data_dir, "disk_floor = 16M", "session_binary = " + os.path.abspath(HERMIT), *settings]) + "\n")
         self.log_path = os.path.join(self.home, "log")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen([*HERMITD.split(), "--config", config], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
