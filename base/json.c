@@ -203,3 +203,116 @@ json_t *jsonx_string_lossy(const char *s, size_t n)
 	(void)buf_cstr(&b); /* so that data is not NULL for "" */
 	return buf_error(&b) ? NULL : json_stringn((const char *)b.data, b.len);
 }
+
+/* --- strings of any bytes --- */
+
+json_t *jsonx_bytes(const char *s)
+{
+	static const char digits[] = "0123456789abcdef";
+	json_t *j = json_string(s);
+	size_t n = strlen(s);
+	char *hex;
+
+	if (j)
+		return j;
+	hex = os_malloc(2 * n + 1);
+	if (!hex)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		hex[2 * i] = digits[(uint8_t)s[i] >> 4];
+		hex[2 * i + 1] = digits[(uint8_t)s[i] & 15];
+	}
+	hex[2 * n] = '\0';
+	j = json_pack("{s:s}", "hex", hex);
+	free(hex);
+	return j;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int bytes_from_hex(const char *hex, char **ret)
+{
+	size_t n = strlen(hex);
+	char *s;
+
+	if (n % 2)
+		return ERR_CORRUPT;
+	s = os_malloc(n / 2 + 1);
+	if (!s)
+		return -ENOMEM;
+	for (size_t i = 0; i < n / 2; i++) {
+		int hi = hex_digit(hex[2 * i]), lo = hex_digit(hex[2 * i + 1]);
+
+		/* a NUL cannot be inside a C string */
+		if (hi < 0 || lo < 0 || (hi | lo) == 0) {
+			free(s);
+			return ERR_CORRUPT;
+		}
+		s[i] = (char)(hi << 4 | lo);
+	}
+	s[n / 2] = '\0';
+	*ret = s;
+	return 0;
+}
+
+int jsonx_bytes_value(const json_t *j, char **ret)
+{
+	const char *s = json_string_value(j);
+
+	if (s) {
+		/* no early end through an escaped NUL (jansson refuses those unless asked, so this is a second lock) */
+		if (strlen(s) != json_string_length(j))
+			return ERR_CORRUPT;
+		*ret = os_strdup(s);
+		return *ret ? 0 : -ENOMEM;
+	}
+	s = json_string_value(json_object_get(j, "hex"));
+	return s ? bytes_from_hex(s, ret) : ERR_CORRUPT;
+}
+
+json_t *jsonx_strings(char *const *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; a && v[i]; i++)
+		if (json_array_append_new(a, jsonx_bytes(v[i])) < 0) {
+			json_decref(a);
+			return NULL;
+		}
+	return a;
+}
+
+void jsonx_strings_free(char **v)
+{
+	for (size_t i = 0; v && v[i]; i++)
+		free(v[i]);
+	free(v);
+}
+
+int jsonx_strings_value(const json_t *a, size_t max, char ***ret)
+{
+	size_t n = json_array_size(a);
+	char **v;
+	int r = 0;
+
+	if (!json_is_array(a))
+		return ERR_CORRUPT;
+	if (n > max)
+		return ERR_LIMIT;
+	v = os_calloc(n + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = jsonx_bytes_value(json_array_get(a, i), &v[i]);
+	if (r < 0) {
+		jsonx_strings_free(v);
+		return r;
+	}
+	*ret = v;
+	return 0;
+}

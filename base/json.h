@@ -37,4 +37,13 @@ int jsonx_set_new(json_t *obj, const char *key, json_t *v) MUST_CHECK;
 /* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD. New reference, NULL when out of memory. */
 json_t *jsonx_string_lossy(const char *s, size_t n);
 
+/* A string of any bytes that is read back as it was: what is not UTF-8 becomes {"hex": "..."}. New reference, NULL when out of memory. */
+json_t *jsonx_bytes(const char *s);
+/* Owned string. ERR_CORRUPT: it is nothing that jsonx_bytes() gives. */
+int jsonx_bytes_value(const json_t *j, char **ret) MUST_CHECK;
+/* The same for NULL-terminated lists; ERR_LIMIT for more than max. */
+json_t *jsonx_strings(char *const *v);
+int jsonx_strings_value(const json_t *a, size_t max, char ***ret) MUST_CHECK;
+void jsonx_strings_free(char **v);
+
 #endif

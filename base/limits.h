@@ -8,6 +8,8 @@
 #define LOG_FILTERS_MAX 32
 /* One log record; longer ones are cut. */
 #define LOG_RECORD_MAX 4096
+/* Events, and calls of other threads, that a loop takes at once before it looks for others. */
+#define LOOP_ROUND_MAX 64
 /* Nesting that os_mkdir_p() and path helpers accept. */
 #define OS_PATH_MAX 4096
 /* Descriptors that one proc_spawn() may place. */

@@ -26,7 +26,7 @@ void loop_quit(struct loop *l);
 typedef int (*loop_io_fn)(void *ctx, uint32_t events);
 int loop_add_io(struct loop *l, const char *name, int fd, uint32_t events, loop_io_fn fn, void *ctx, struct loop_source **ret) MUST_CHECK;
 int loop_io_set(struct loop_source *s, uint32_t events) MUST_CHECK;
-/* First after first_ns, then every every_ns (0: once, then the source is idle until loop_timer_set()). */
+/* First after first_ns (0: at once), then every every_ns (0: once, then the source is idle until loop_timer_set()). */
 typedef int (*loop_fn)(void *ctx);
 int loop_add_timer(struct loop *l, const char *name, uint64_t first_ns, uint64_t every_ns, loop_fn fn, void *ctx, struct loop_source **ret) MUST_CHECK;
 int loop_timer_set(struct loop_source *s, uint64_t first_ns, uint64_t every_ns) MUST_CHECK; /* first_ns 0: off */
@@ -39,7 +39,7 @@ void loop_remove(struct loop_source *s); /* NULL is fine */
 
 /* Runs fn(ctx) in the loop's thread and gives its result; in that thread itself: at once. ERR_INTERRUPTED when the loop has ended. */
 int loop_call(struct loop *l, loop_fn fn, void *ctx) MUST_CHECK;
-/* The same without waiting; ctx must live until then. -ENOMEM. */
+/* The same without waiting; ctx must live until then. -ENOMEM; ERR_INTERRUPTED. What a loop that ends has not come to is forgotten. */
 int loop_post(struct loop *l, loop_fn fn, void *ctx) MUST_CHECK;
 
 #endif

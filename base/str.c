@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 struct unit {
 	const char *name;
@@ -86,6 +87,16 @@ void buf_put_duration(struct buf *b, uint64_t ns)
 		buf_printf(b, "%llu min %llu s", (unsigned long long)s / 60, (unsigned long long)s % 60);
 	else
 		buf_printf(b, "%llu h %llu min", (unsigned long long)s / 3600, (unsigned long long)s / 60 % 60);
+}
+
+void buf_put_rfc3339(struct buf *b, uint64_t wall_ns)
+{
+	time_t t = (time_t)(MIN(wall_ns / NS_PER_S, (uint64_t)253402300799)); /* the end of 9999 */
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		buf_printf(b, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+			   tm.tm_sec, (int)(wall_ns % NS_PER_S / 1000000));
 }
 
 void buf_put_printable(struct buf *b, const char *s)
@@ -233,4 +244,53 @@ int str_parse_duration(const char *s, uint64_t *ret_ns)
 bool str_has_prefix(const char *s, const char *prefix)
 {
 	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+unsigned str_utf8(const char *s)
+{
+	const uint8_t *p = (const uint8_t *)s;
+	static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+	unsigned n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	uint32_t c;
+
+	if (n < 2)
+		return n;
+	c = p[0] & (0xffu >> (n + 1));
+	for (unsigned i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+/* Length of a character that may go to a terminal as it is; 0 for control characters (C0, DEL, C1), bidirectional overrides and broken UTF-8. */
+static unsigned printable(const char *s)
+{
+	const uint8_t *p = (const uint8_t *)s;
+	unsigned n = str_utf8(s);
+
+	if (n == 1)
+		return *p >= 0x20 && *p != 0x7f;
+	if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
+		return 0;
+	/* U+200E..U+200F, U+2028..U+202E, U+2066..U+2069 reorder or break the line */
+	if (n == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae)))
+		return 0;
+	if (n == 3 && p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)
+		return 0;
+	return n;
+}
+
+void buf_put_safe(struct buf *b, const char *s)
+{
+	unsigned n;
+
+	for (; *s; s += n ? n : 1) {
+		n = printable(s);
+		if (n)
+			buf_put(b, s, n);
+		else
+			buf_printf(b, "\\x%02x", (uint8_t)*s);
+	}
 }

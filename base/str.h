@@ -13,8 +13,13 @@ void buf_put_shell_argv(struct buf *b, const char *const *argv);
 void buf_put_size(struct buf *b, uint64_t bytes);
 /* Appends "850 ns", "1.2 us", "13 ms", "4.1 s", "3 min 20 s", "2 h 5 min". */
 void buf_put_duration(struct buf *b, uint64_t ns);
+/* Appends a wall time as RFC 3339 in UTC with milliseconds: "2026-11-30T22:34:53.347Z". Years up to 9999. */
+void buf_put_rfc3339(struct buf *b, uint64_t wall_ns);
 /* Appends s with control bytes and DEL as \n, \t, \xNN: what strangers named cannot drive a terminal. UTF-8 stays. */
 void buf_put_printable(struct buf *b, const char *s);
+/* The string with control characters and broken UTF-8 as \xNN: what recordings contain must not steer a terminal. Stricter than
+ * buf_put_printable(): also C1 controls (U+009B begins an escape sequence in xterm and VTE) and characters that reorder the line. */
+void buf_put_safe(struct buf *b, const char *s);
 
 /* A whole decimal (or 0x...) number, no sign, no blanks: -EINVAL, or -ERANGE when it does not fit. */
 int str_parse_u64(const char *s, uint64_t *ret) MUST_CHECK;
@@ -23,6 +28,8 @@ int str_parse_i64(const char *s, int64_t *ret) MUST_CHECK;
 int str_parse_size(const char *s, uint64_t *ret) MUST_CHECK;
 /* "10" and "10s" seconds, "1.5h", "3m" (min), "20ms", "5us", "7ns": nanoseconds. -EINVAL, -ERANGE. */
 int str_parse_duration(const char *s, uint64_t *ret_ns) MUST_CHECK;
+/* Length of the valid UTF-8 sequence at s (1..4), 0 when it is none. Looks at no byte after a NUL. */
+unsigned str_utf8(const char *s);
 bool str_has_prefix(const char *s, const char *prefix);
 
 #endif

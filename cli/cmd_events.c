@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "analysis/evprint.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cmd.h"
-#include "cli/evprint.h"
 #include "cli/fail.h"
 #include "cli/js.h"
 #include "cli/stores.h"
@@ -109,6 +109,7 @@ static void print_text(struct listing *l, const struct event *ev, struct buf *b)
 
 static int print_event(struct listing *l, const struct event *ev, struct buf *b)
 {
+	static const char *const large[] = { "number", "time_ns", "result", "len", "object", "data_offset", NULL };
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	int r;
 
@@ -117,6 +118,8 @@ static int print_event(struct listing *l, const struct event *ev, struct buf *b)
 		return buf_error(b);
 	}
 	r = evprint_json(&l->printer, ev, &j);
+	if (r >= 0)
+		r = js_stringify(j, large);
 	return r < 0 ? r : js_print(stdout, j);
 }
 

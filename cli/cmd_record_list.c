@@ -112,7 +112,7 @@ static int cut(const char *s, unsigned columns_left)
 	const char *p = s;
 
 	while (*p && columns_left--)
-		p += MAX(text_utf8(p), 1u);
+		p += MAX(str_utf8(p), 1u);
 	return (int)(p - s);
 }
 

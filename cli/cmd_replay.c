@@ -21,6 +21,7 @@
 #include "cli/text.h"
 #include "engine/sysprint.h"
 #include "gdbstub/gdbstub.h"
+#include "store/live.h"
 
 /* Lines of the list of processes that nobody asked for, and that an unclear choice is answered with. */
 #define PROCESSES_SHOWN 10
@@ -59,7 +60,7 @@ static int autopilot(const struct values *v, struct store *s, const struct store
 	bool live;
 	int r = replay_open(&p, s, id, &ei);
 
-	live = r >= 0 && store_reader_manifest(p.reader)->state == RECORDING_OPEN && stores_is_recording(s, id);
+	live = r >= 0 && store_reader_manifest(p.reader)->state == RECORDING_OPEN && store_is_live(s, id);
 	if (r >= 0)
 		r = replay_run(&p, STDOUT_FILENO, STDERR_FILENO, v->check, &res, &ei);
 	if (r < 0)

@@ -3,10 +3,8 @@
 #include "cli/stores.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/log.h"
@@ -134,15 +132,6 @@ bool stores_retry(struct stores_patience *p, struct store *s, const struct store
 	}
 	usleep(RETRY_MS * 1000);
 	return true;
-}
-
-bool stores_is_recording(const struct store *s, const struct store_id *id)
-{
-	char *path CLEANUP(freep) = os_asprintf("%s/tmp/%s/lock", store_dir(s), id->hex);
-	int fd CLEANUP(closep) = path ? os_open(path, O_RDONLY, 0) : -1;
-
-	/* as the recorder holds it all the time, trying is no disturbance */
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
 char *stores_abs_dir(const struct store *s)

@@ -29,8 +29,6 @@ struct stores_patience {
 	bool told;
 };
 bool stores_retry(struct stores_patience *p, struct store *s, const struct store_id *id, int r);
-/* Is a recorder at work on it? Not so when the recorder has died and nobody has noticed yet. */
-bool stores_is_recording(const struct store *s, const struct store_id *id);
 /* Is the store in the directory that is used when none is named? */
 bool stores_is_default(const struct store *s);
 /* Absolute path of the store's directory, owned; NULL when out of memory. */

@@ -14,13 +14,10 @@ void text_when_utc(struct buf *out, uint64_t wall_ns);
 void text_status(struct buf *out, int status);
 /* NULL-terminated words, shell-quoted, joined by blanks, made harmless as by text_safe(). NULL = nothing. */
 void text_command(struct buf *out, char *const *argv);
-/* The string with control characters and broken UTF-8 shown as \xNN: what recordings contain must not steer a terminal. Stricter than
- * buf_put_printable(): also C1 controls (U+009B begins an escape sequence in xterm and VTE) and characters that reorder the line. */
+/* buf_put_safe(). */
 void text_safe(struct buf *out, const char *s);
 /* Prints words wrapped at width, continuation lines indented; '\n' in text is kept; ends with a newline. The first line is taken to
  * begin at column `indent`. */
 void text_wrap(FILE *f, const char *text, unsigned indent, unsigned width);
-/* Length of the valid UTF-8 sequence at s (1..4), 0 when it is none. Looks at no byte after a NUL. */
-unsigned text_utf8(const char *s);
 
 #endif

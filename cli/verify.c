@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "analysis/evprint.h"
 #include "base/os.h"
 #include "cli/ending.h"
-#include "cli/evprint.h"
 #include "cli/fail.h"
 #include "cli/records.h"
 #include "cli/replays.h"

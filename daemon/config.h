@@ -21,6 +21,7 @@ struct daemon_config {
 	uint64_t max_age_s;    /* 0 = no limit */
 	uint64_t disk_floor;   /* bytes of free space */
 	uint64_t scan_every_s; /* integrity scan, 0 = never */
+	uint64_t recorder_timeout_s; /* a recorder that is not heard of for so long is taken for hung */
 	uint64_t max_recordings, max_sessions, max_inspectors; /* at once */
 	uint64_t max_upload;   /* bytes */
 	uint64_t max_connections;
@@ -28,7 +29,7 @@ struct daemon_config {
 
 void config_init(struct daemon_config *c); /* defaults */
 void config_done(struct daemon_config *c);
-/* Reads "name = value" lines (# comments, [sections] are ignored); unknown names and bad values are errors with file and line in ei. */
+/* Reads "name = value" lines (# comments, [sections] are ignored; lists are added to, an empty one begins anew); unknown names and bad values are errors with file and line in ei. */
 int config_load(struct daemon_config *c, const char *path, struct errinfo *ei) MUST_CHECK;
 /* One setting from the command line; the same names. */
 int config_set(struct daemon_config *c, const char *name, const char *value, struct errinfo *ei) MUST_CHECK;

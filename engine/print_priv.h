@@ -24,6 +24,7 @@ struct printer {
 	int64_t result;
 	uint32_t string_max, array_max;
 	struct buf scratch; /* for whole buffers */
+	struct sysprint_parts *parts; /* may be NULL */
 };
 
 /* Bytes of a structure. */

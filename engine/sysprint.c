@@ -445,9 +445,24 @@ static unsigned int shown_args(const struct printer *p)
 	return p->row->nargs;
 }
 
+static void note_arg(struct printer *p, unsigned int i, size_t from)
+{
+	if (!p->parts)
+		return;
+	p->parts->arg[i].from = from;
+	p->parts->arg[i].to = p->out->len;
+}
+
+static void note_args_end(struct printer *p)
+{
+	if (p->parts)
+		p->parts->args_end = p->parts->result = p->out->len;
+}
+
 static void print_args(struct printer *p)
 {
 	unsigned int n = shown_args(p), i;
+	size_t from;
 
 	for (i = 0; i < n; i++) {
 		if (!p->has_result && is_output(p, &p->row->arg[i]))
@@ -455,8 +470,11 @@ static void print_args(struct printer *p)
 		if (p->row->arg[i].kind == SYS_ARG_SKIPPED)
 			continue;
 		PUT(p, i ? ", " : "");
+		from = p->out->len;
 		print_arg(p, i);
+		note_arg(p, i, from);
 	}
+	note_args_end(p);
 	if (!p->has_result && p->row->ret != SYS_ARG_KIND_MAX_)
 		PUT(p, i < n && i ? ", <unfinished ...>" : i < n ? "<unfinished ...>" : " <unfinished ...>");
 }
@@ -484,6 +502,7 @@ static void print_clone(struct printer *p)
 		PUT(p, ", child_tidptr=");
 		print_addr(p, a[3]);
 	}
+	note_args_end(p);
 	if (!p->has_result)
 		PUT(p, " <unfinished ...>");
 }
@@ -610,15 +629,20 @@ void sysprint_call(struct buf *out, const struct sys_call *c, bool has_result, i
 	p.row = res.row;
 	p.string_max = opt && opt->string_max ? MIN(opt->string_max, STRING_LIMIT) : STRING_DEFAULT;
 	p.array_max = opt && opt->array_max ? opt->array_max : ARRAY_DEFAULT;
+	p.parts = opt ? opt->parts : NULL;
 	buf_init(&p.scratch);
 	look_at_entry(&p);
 	buf_printf(out, "%s(", sys_name(c->nr, name));
+	if (p.parts)
+		*p.parts = (struct sysprint_parts){ .args = out->len };
 	if (c->nr == NR_clone)
 		print_clone(&p);
 	else
 		print_args(&p);
 	if (has_result || res.row->ret == SYS_ARG_KIND_MAX_) {
 		buf_put(out, ") ", 2);
+		if (p.parts)
+			p.parts->result = out->len + 2; /* behind "= " */
 		sysprint_result(out, res.row, result);
 		if (has_result)
 			print_trailer(&p);

@@ -5,9 +5,19 @@
 
 #include "engine/syscall.h"
 
+/* Where the parts of a printed call lie: offsets in `out`. */
+struct sysprint_parts {
+	size_t args, args_end; /* between the parentheses, without "<unfinished ...>" */
+	size_t result;         /* behind ") = ", up to the end of what was appended; args_end when there is none */
+	struct {
+		size_t from, to; /* equal: the argument is not shown */
+	} arg[6];
+};
+
 struct sysprint_options {
 	uint32_t string_max; /* bytes shown of a buffer, 0 = 32 */
 	uint32_t array_max;  /* elements shown of an array, 0 = 16 */
+	struct sysprint_parts *parts; /* filled when not NULL */
 };
 
 /* Appends `openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3`. entry: memory before the call (inputs), exit: after it (outputs).

@@ -126,6 +126,7 @@ int rec_answer(struct rec_task *t, int64_t result, uint32_t flags)
 	r->rax = (unsigned long)result;
 	eng_regs_changed(&t->t);
 	t->call_flags |= flags;
+	rec_tally_end(t, flags & EVENT_F_REFUSED && result < 0 ? REC_REFUSED : REC_ANSWERED);
 	rc = log_result(t, result);
 	rec_ready(t, ENG_RUN, 0);
 	return rc;
@@ -134,9 +135,7 @@ int rec_answer(struct rec_task *t, int64_t result, uint32_t flags)
 static int refuse(struct rec_task *t)
 {
 	char name[24];
-	uint32_t nr = MIN(t->outs.call.nr, (uint32_t)SYS_TABLE_MAX);
 
-	t->rec->refused_counts[nr]++;
 	if (t->outs.call.nr != SYS_rseq) /* every glibc program asks, and copes */
 		rec_warn(t->rec, "%s cannot be recorded faithfully: answered with ENOSYS", sys_name(t->outs.call.nr, name));
 	return rec_answer(t, -ENOSYS, EVENT_F_REFUSED);
@@ -208,7 +207,7 @@ static int begin_call(struct rec_task *t)
 		if (rc < 0)
 			return rc;
 	}
-	t->rec->syscall_counts[MIN(c.nr, (uint32_t)SYS_TABLE_MAX)]++;
+	rec_tally_begin(t);
 	if (c.nr == SYS_restart_syscall)
 		c = t->restart_call; /* what it writes, and where, was said by the call that was interrupted */
 	else
@@ -272,8 +271,10 @@ int rec_call_entry(struct rec_task *t)
 	rc = t->rec->chaos ? rec_chaos_call(t) : 0;
 	if (rc >= 0)
 		rc = prepare_effects(t);
-	if (rc >= 0 && t->rec->n_tasks > 1 && (t->outs.res.row->flags & SYS_F_WRITES) && rec_echo(t, (int)t->outs.call.args[0]))
+	if (rc >= 0 && t->rec->n_tasks > 1 && (t->outs.res.row->flags & SYS_F_WRITES) && rec_echo(t, (int)t->outs.call.args[0])) {
 		rc = rec_settle_writes(t->rec);
+		rec_output_keep(t);
+	}
 	if (rc < 0)
 		return rc;
 	if (t->outs.call.nr == SYS_exit || t->outs.call.nr == SYS_exit_group) {
@@ -416,6 +417,7 @@ int rec_call_exit(struct rec_task *t)
 		if (rc)
 			return rc < 0 ? rc : call_again(t);
 	}
+	rec_tally_end(t, REC_EXECUTED);
 	rc = interrupted(t, result) ? leave_interrupted(t, result) : leave_call(t, result);
 	if (rc >= 0)
 		rc = rec_late_content(t);

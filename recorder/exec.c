@@ -279,6 +279,7 @@ int rec_exec_finish(struct rec_task *t)
 	if (!argv)
 		return -ENOMEM;
 	t->execed = t->in_call = t->entered = false;
+	rec_tally_end(t, REC_EXECUTED);
 	free(t->proc->info.exe);
 	t->proc->info.exe = proc_link(t->t.tid, "exe");
 	rc = check_64bit(t);

@@ -400,6 +400,15 @@ static void check_output_order(struct rec_task *t, int64_t result)
 		rec_warn(t->rec, "the guest writes its output file not only from start to end: replay prints what was written in the order of writing");
 }
 
+static void written(struct rec_task *t, int64_t result)
+{
+	uint32_t echo = rec_echo(t, (int)t->outs.call.args[0]);
+
+	t->call_flags |= echo;
+	if (echo)
+		rec_output(t, (uint64_t)result);
+}
+
 int rec_files_after(struct rec_task *t, int64_t result)
 {
 	uint32_t flags = t->outs.res.row->flags;
@@ -413,7 +422,7 @@ int rec_files_after(struct rec_task *t, int64_t result)
 	if (result > 0 && moves_inside(nr))
 		r = moved_to_stdout(t, result);
 	else if (result > 0 && (flags & SYS_F_WRITES))
-		t->call_flags |= rec_echo(t, (int)t->outs.call.args[0]);
+		written(t, result);
 	if (r < 0 || result < 0)
 		return r;
 	check_output_order(t, result);

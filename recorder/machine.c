@@ -183,6 +183,8 @@ int rec_machine_facts(struct rec *rec)
 	m->options = json_pack("{sI sI}", "checksum_every", (json_int_t)o->checksum_every, "timeslice_ns", (json_int_t)o->timeslice_ns);
 	if (o->chaos && m->options)
 		json_object_set_new(m->options, "chaos_seed", json_sprintf("%" PRIu64, o->chaos_seed));
+	if (o->source && m->options)
+		json_object_set_new(m->options, "source", json_string(o->source));
 	if (!m->argv || !m->envp || !m->cpu || !m->syscalls || !m->warnings || !m->options)
 		return -ENOMEM;
 	return 0;

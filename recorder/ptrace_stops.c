@@ -228,7 +228,6 @@ static int from_entry(struct rec_task *t)
 		return rc >= 0 && skipped ? show_exit(t) : rc;
 	}
 	t->again = true;
-	t->rec->syscall_counts[MIN(t->outs.call.nr, (uint32_t)SYS_TABLE_MAX)]--; /* counted twice */
 	rc = rec_call_entry(t);
 	return rc < 0 ? rc : rec_trace_after(t);
 }

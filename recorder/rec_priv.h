@@ -135,6 +135,8 @@ struct rec_task {
 	uint32_t sysno;        /* as the guest made it; outs.call is the interrupted call when it is restart_syscall */
 	struct sys_outs outs;
 	uint32_t call_flags;   /* event flags for the call */
+	bool tallied;          /* tally.c: counted as call tallied_nr, its outcome is not known yet */
+	uint32_t tallied_nr;
 	struct effect *inputs; /* INPUT effects kept for the event (owned copies) */
 	uint32_t n_inputs;
 	struct buf input_bytes;
@@ -146,6 +148,7 @@ struct rec_task {
 	struct fd_info high_fd; /* a descriptor beyond the table */
 	uint64_t saved_pos;    /* file position before an in-kernel copy to stdout */
 	struct buf peeked;     /* or what the pipe held */
+	struct buf written;    /* output.c: what a write to stdout or stderr held at its entry */
 
 	/* exit of an interrupted call, whose restart is not known yet */
 	bool restart_pending;
@@ -231,6 +234,7 @@ struct rec {
 	pid_t first_pid;
 	uint64_t first_ended; /* when the first process ended while others went on, 0 = not */
 	bool told_waiting;
+	uint64_t told_alive;
 	bool forwarded;     /* a signal to hermit was passed on */
 	int error;          /* sticky failure of the store: ends the recording */
 	char reason[256];
@@ -241,8 +245,9 @@ struct rec {
 	uint64_t progress; /* when something last happened that is no asynchronous point */
 	bool watchdog_told;
 	uint64_t now; /* CLOCK_MONOTONIC at the last event or tick */
-	uint64_t *syscall_counts, *refused_counts; /* SYS_TABLE_MAX + 1 each */
+	struct rec_tally *tally; /* SYS_TABLE_MAX + 1 */
 	struct stat_id { uint64_t dev, ino; } stdio[3];
+	uint64_t output_bytes; /* kept by output.c */
 };
 
 /* --- session.c --- */
@@ -289,6 +294,31 @@ int rec_async_here(struct rec_task *t, enum event_point_reason why) MUST_CHECK;
 /* Runs up to n instructions of t, which stands right behind its last event and outside of the kernel, and makes
  * where it is then an event. */
 int rec_async_steps(struct rec_task *t, unsigned n) MUST_CHECK;
+
+/* --- output.c --- */
+/* At the entry of a call that writes to hermit's stdout or stderr, when others could change what it writes. */
+void rec_output_keep(struct rec_task *t);
+/* It wrote n bytes. */
+void rec_output(struct rec_task *t, uint64_t n);
+
+/* --- tally.c --- */
+enum rec_outcome {
+	REC_EXECUTED, /* by the kernel, for the guest */
+	REC_ANSWERED, /* by us, with a result or an error of ours: ptrace, filters of the guest, the vsyscall page, settings we only pretend */
+	REC_REFUSED,  /* by us, because it cannot be recorded */
+	REC_DID_NOT_RETURN, /* exit, killed inside, unfinished at the cut */
+	REC_OUTCOME_MAX_,
+};
+struct rec_tally {
+	uint64_t calls, outcome[REC_OUTCOME_MAX_];
+};
+int rec_tally_new(struct rec *rec) MUST_CHECK;
+void rec_tally_begin(struct rec_task *t);
+void rec_tally_end(struct rec_task *t, enum rec_outcome how);
+/* The call did not start: it will be made again. */
+void rec_tally_undo(struct rec_task *t);
+/* The manifest's "syscalls". */
+int rec_tally_fill(struct rec *rec, json_t *syscalls) MUST_CHECK;
 
 /* --- watchdog.c --- */
 /* At a tick: reports a standstill, once. */

@@ -20,7 +20,12 @@ struct rec_options {
 	uint64_t chaos_seed;
 	enum rec_cpu_profile cpu_profile;
 	const char *version;       /* hermit's version for the manifest */
+	const char *source;        /* who had it recorded, kept in the manifest's options: "daemon", "http"; NULL = the user's own command */
 	int stdin_fd, stdout_fd, stderr_fd; /* the guest's 0, 1, 2: usually 0, 1, 2 */
+	/* Told that the program runs, then about once a second that the recorder works. NULL = nobody. */
+	void (*started)(void *ctx, const struct store_id *id);
+	void (*alive)(void *ctx);
+	void *ctx;
 };
 
 struct rec_result {
@@ -35,7 +40,11 @@ struct rec_result {
 /* Runs the program to the end of its process tree. Negative: nothing was recorded (ei says why: -ENOENT, -EACCES, -ENOEXEC with the kernel's
  * answer to execve, ERR_NO_PTRACE, ERR_TIMEOUT, store errors). 0: *ret is filled, recording committed.
  * SIGINT, SIGTERM, SIGHUP, SIGQUIT to the caller are handled during the call: the first is forwarded to the guest (not when the terminal already sent it to the guest's
- * foreground group), a second one within the recording ends it cleanly as truncated. */
+ * foreground group), a second one within the recording ends it cleanly as truncated.
+ * Others ask by store_ask():
+ *     signal N       to the first process, or to any when that has ended
+ *     kill           SIGKILL to all processes
+ *     cut REASON     the recording ends as truncated, with that reason, and with it the program (which cannot go on without its tracer) */
 int rec_record(struct store *s, const struct rec_options *opt, struct rec_result *ret, struct errinfo *ei) MUST_CHECK;
 
 #endif

@@ -19,10 +19,13 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "engine/code.h"
+#include "store/live.h"
 
 #define TICK_NS 20000000ull
 #define TELL_NS 2000000000ull
+#define ALIVE_NS 1000000000ull
 #define FLUSH_NS 20000000ull
 #define OUTPUT_FLUSH_NS 2000000ull /* what a user has seen should be in the recording of a killed recorder */
 
@@ -166,6 +169,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	rec->n_tasks--;
 	if (rec->cur == t)
 		rec->cur = NULL;
+	rec_tally_end(t, REC_DID_NOT_RETURN);
 	rec_trace_free(t);
 	rec_scratch_forget(t);
 	if (t->scratch_len == REC_SCRATCH_DEFAULT && t->t.mm && t->t.mm->n_spare < ARRAY_SIZE(t->t.mm->spare))
@@ -174,6 +178,7 @@ void rec_task_remove(struct rec *rec, struct rec_task *t)
 	buf_done(&t->input_bytes);
 	buf_done(&t->exec_marks);
 	buf_done(&t->peeked);
+	buf_done(&t->written);
 	free(t->inputs);
 	rec_snapshot_free(t);
 	rec_files_unref(t->files);
@@ -259,6 +264,12 @@ int rec_handle_stop(struct rec_task *t)
 
 /* --- signals to hermit, timeouts, flushing --- */
 
+static void kill_guests(struct rec *rec)
+{
+	for (struct rec_task *t = rec->tasks; t; t = t->next)
+		kill(t->t.tgid, SIGKILL);
+}
+
 void rec_kill_all(struct rec *rec)
 {
 	struct eng_stop st;
@@ -268,8 +279,7 @@ void rec_kill_all(struct rec *rec)
 	rec->stopping = true;
 	if (rec->first_pid && !rec->tasks)
 		kill(rec->first_pid, SIGKILL); /* started, not yet taken up */
-	for (struct rec_task *t = rec->tasks; t; t = t->next)
-		kill(t->t.tgid, SIGKILL);
+	kill_guests(rec);
 	for (;;) {
 		r = eng_wait_any(true, &tid, &st);
 		if (r == ERR_INTERRUPTED)
@@ -323,6 +333,25 @@ static int take_signal(struct rec *rec)
 	return ERR_INTERRUPTED;
 }
 
+/* What others ask (recorder.h). Anything else is passed over: who can write there may do worse. */
+static int take_asked(struct rec *rec)
+{
+	char line[STORE_ASK_MAX];
+	uint64_t signo;
+
+	while (store_writer_asked(rec->writer, line, sizeof(line)) > 0) {
+		if (str_has_prefix(line, "cut ")) {
+			snprintf(rec->reason, sizeof(rec->reason), "%.*s", (int)sizeof(rec->reason) - 1, line + 4);
+			return ERR_INTERRUPTED;
+		}
+		if (!strcmp(line, "kill"))
+			kill_guests(rec);
+		else if (str_has_prefix(line, "signal ") && str_parse_u64(line + 7, &signo) >= 0 && signo > 0 && signo < NSIG)
+			forward(rec, (int)signo);
+	}
+	return 0;
+}
+
 /* The recording ends with the whole tree. That is not what everybody expects. */
 static void tell_waiting(struct rec *rec, uint64_t now)
 {
@@ -333,13 +362,24 @@ static void tell_waiting(struct rec *rec, uint64_t now)
 		 rec->n_tasks);
 }
 
+static void tell_alive(struct rec *rec, uint64_t now)
+{
+	if (!rec->opt->alive || now - rec->told_alive < ALIVE_NS)
+		return;
+	rec->told_alive = now;
+	rec->opt->alive(rec->opt->ctx);
+}
+
 static int tick(struct rec *rec)
 {
 	uint64_t now = rec->now = os_mono_ns();
 	int r = take_signal(rec);
 
+	if (r >= 0)
+		r = take_asked(rec);
 	if (r < 0)
 		return r;
+	tell_alive(rec, now);
 	tell_waiting(rec, now);
 	rec_watchdog(rec);
 	if (rec->deadline && now > rec->deadline)
@@ -524,9 +564,7 @@ static int rec_init(struct rec *rec, struct store *s, const struct rec_options *
 	*rec = (struct rec){ .points = REC_POINT_POLICY, .store = s, .opt = opt, .first_status = -1, .processes_end = &rec->processes };
 	fx_init(&rec->fx);
 	manifest_init(&rec->manifest);
-	rec->syscall_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));
-	rec->refused_counts = calloc(SYS_TABLE_MAX + 1, sizeof(uint64_t));
-	if (!rec->syscall_counts || !rec->refused_counts)
+	if (rec_tally_new(rec) < 0)
 		return errinfo_set_r(ei, -ENOMEM, "start the recorder");
 	rec->now = rec->start_mono = rec->progress = os_mono_ns();
 	rec->last_flush = rec->start_mono;
@@ -570,8 +608,7 @@ static void rec_done(struct rec *rec)
 	fx_done(&rec->fx);
 	rec_mapped_done(rec);
 	free(rec->objects);
-	free(rec->syscall_counts);
-	free(rec->refused_counts);
+	free(rec->tally);
 	sched_setaffinity(0, sizeof(rec->affinity), &rec->affinity);
 }
 
@@ -593,19 +630,6 @@ static int fill_processes(struct rec *rec)
 	return 0;
 }
 
-static void fill_syscalls(struct rec *rec)
-{
-	char name[24];
-
-	for (uint32_t nr = 0; nr <= SYS_TABLE_MAX; nr++) {
-		if (!rec->syscall_counts[nr])
-			continue;
-		json_object_set_new(rec->manifest.syscalls, sys_name(nr, name),
-				    json_pack("{sI sI}", "count", (json_int_t)rec->syscall_counts[nr], "refused",
-					      (json_int_t)rec->refused_counts[nr]));
-	}
-}
-
 static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 {
 	struct event end = { .kind = EVENT_END, .time_ns = os_mono_ns() - rec->start_mono, .text = "" };
@@ -620,8 +644,9 @@ static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 	m->status = rec->first_status;
 	m->duration_ns = os_mono_ns() - rec->start_mono;
 	m->events = store_writer_count(rec->writer);
-	fill_syscalls(rec);
 	r = fill_processes(rec);
+	if (r >= 0)
+		r = rec_tally_fill(rec, m->syscalls);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "write the manifest");
 	*ret = (struct rec_result){ .id = *store_writer_id(rec->writer), .status = rec->first_status, .events = m->events,
@@ -652,6 +677,8 @@ int rec_record(struct store *s, const struct rec_options *opt, struct rec_result
 		return r;
 	}
 	got_signal = 0;
+	if (opt->started)
+		opt->started(opt->ctx, store_writer_id(rec.writer));
 	signals_take(&rec, &signals);
 	if (rec.cpuid_faulting)
 		eng_traps_prefetch(&rec.traps);

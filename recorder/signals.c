@@ -417,6 +417,7 @@ int rec_signal_before_call(struct rec_task *t)
 	r->rip -= 2;
 	eng_regs_changed(&t->t);
 	t->in_call = false;
+	rec_tally_undo(t);
 	rec_ready(t, ENG_RUN, 0);
 	return 1;
 }
@@ -447,6 +448,7 @@ int rec_signal_for_call(struct rec_task *t, const siginfo_t *si)
 	r->orig_rax = (unsigned long)-1;
 	eng_regs_changed(&t->t);
 	t->in_call = false;
+	rec_tally_undo(t);
 	rec_ready(t, ENG_RUN, 0);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json.h"
 #include "base/os.h"
 #include "store/limits_priv.h"
 #include "store/maintain.h"
@@ -73,6 +74,26 @@ static int put_own(struct export *x, const char *file, bool optional)
 	return fd < 0 ? errinfo_set_r(x->ei, fd, "open %s/%s", x->dir, file) : put_file(x, fd, name);
 }
 
+/* The manifest as it shows itself, with the label that it was given later. */
+static int put_manifest(struct export *x)
+{
+	char *name CLEANUP(freep) = os_asprintf("%s/" NAME_MANIFEST, x->manifest->id.hex);
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	char *text CLEANUP(freep) = NULL;
+	size_t len = 0;
+	int r = name ? manifest_to_json(x->manifest, &j) : -ENOMEM;
+
+	if (r == 0)
+		r = jsonx_dump(j, JSON_INDENT(1), &text, &len);
+	if (r == 0)
+		r = tar_put_head(x->fd, name, len, x->mtime);
+	if (r == 0)
+		r = os_write_full(x->fd, text, len);
+	if (r == 0)
+		r = tar_put_padding(x->fd, len);
+	return r < 0 ? errinfo_set_r(x->ei, r, "export %s/" NAME_MANIFEST, x->dir) : 0;
+}
+
 static int put_blob(struct export *x, const struct blob_id *id)
 {
 	char hex[65], name[80];
@@ -88,7 +109,7 @@ static int put_blob(struct export *x, const struct blob_id *id)
 static int put_all(struct export *x)
 {
 	const struct manifest *m = x->manifest;
-	int r = put_own(x, NAME_MANIFEST, false);
+	int r = put_manifest(x);
 
 	if (r == 0)
 		r = put_own(x, m->compressed ? NAME_EVENTS_XZ : NAME_EVENTS, false);

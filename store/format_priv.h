@@ -12,7 +12,7 @@
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs below are written as they lie in memory");
 
 #define FORMAT_MAJOR 1
-#define FORMAT_MINOR 1
+#define FORMAT_MINOR 2
 
 #define STREAM_MAGIC_EVENTS "HERMITEV"
 #define STREAM_MAGIC_DATA "HERMITDA"

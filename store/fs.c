@@ -72,6 +72,11 @@ int fs_stat(const char *path, struct stat *ret)
 	return stat(path, ret) < 0 ? -errno : 0;
 }
 
+int fs_lstat(const char *path, struct stat *ret)
+{
+	return lstat(path, ret) < 0 ? -errno : 0;
+}
+
 bool fs_exists(const char *path)
 {
 	struct stat st;

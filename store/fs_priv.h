@@ -17,6 +17,7 @@ void fs_unlock(int fd);
 /* Opens (creating) and locks dir/name without waiting, and makes sure that the file locked is still the one of that name. */
 int fs_lock_file(const char *dir, const char *name, bool exclusive, int *ret_fd) MUST_CHECK;
 int fs_stat(const char *path, struct stat *ret) MUST_CHECK;
+int fs_lstat(const char *path, struct stat *ret) MUST_CHECK;
 bool fs_exists(const char *path);
 /* Removes a directory and the files in it; directories one level down too. -ENOENT if it is not there. */
 int fs_remove_dir(const char *dir) MUST_CHECK;

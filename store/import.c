@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "base/str.h"
+#include "store/annotate_priv.h"
 #include "store/idset_priv.h"
 #include "store/index_priv.h"
 #include "store/limits_priv.h"
@@ -393,6 +394,8 @@ int store_import(struct store *s, int fd, struct store_id *ret, store_progress_f
 		r = take_all(&im);
 	if (r == 0)
 		r = check_all(&im);
+	if (r == 0)
+		r = annotations_begin(im.dir, "import");
 	if (r == 0)
 		r = publish(&im);
 	if (r == 0)

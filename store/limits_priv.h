@@ -32,6 +32,10 @@
 #define MANIFEST_STRINGS_MAX (1u << 18)
 #define MANIFEST_PROCESSES_MAX (1u << 20)
 #define MANIFEST_BLOBS_MAX (1u << 20)
+/* Labels that people give, and the files with annotations beside a manifest. */
+#define LABEL_BYTES_MAX 100
+#define ANNOTATION_BYTES_MAX (64u << 10)
+#define BOOKMARKS_BYTES_MAX (16u << 20)
 
 /* The blob cache is rewritten when it is larger than this; lines are short. */
 #define CACHE_BYTES_MAX (8u << 20)

@@ -23,4 +23,14 @@ int store_verify(struct store *s, const struct store_id *id, store_progress_fn f
 int store_export(struct store *s, const struct store_id *id, int fd, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 int store_import(struct store *s, int fd, struct store_id *ret, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 
+/* --- what people and the daemon note about a recording: at any time, also while it is recorded, sealed or verified --- */
+
+/* 1 to 100 bytes of UTF-8, neither '/' nor control characters. */
+bool store_label_valid(const char *label);
+/* Sets the label (NULL: leave it, "": none) and the mark that retention spares it (-1: leave it). Manifests show them from then on. Atomic; changes
+ * by several at once are not lost. -EINVAL: no good label, ERR_NOT_FOUND. */
+int store_annotate(struct store *s, const struct store_id *id, const char *label, int keep, struct errinfo *ei) MUST_CHECK;
+/* Notes that the recording was verified now: fine (NULL), or what was wrong. For lists (store/catalog.h) and the next integrity scan. */
+int store_note_verified(struct store *s, const struct store_id *id, const char *error, struct errinfo *ei) MUST_CHECK;
+
 #endif

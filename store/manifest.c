@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/json.h"
 #include "base/os.h"
+#include "store/annotate_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
 #include "store/store_priv.h"
@@ -75,13 +76,6 @@ void manifest_init(struct manifest *m)
 	*m = (struct manifest){ .major = MANIFEST_FORMAT_MAJOR, .minor = MANIFEST_FORMAT_MINOR, .status = -1 };
 }
 
-static void strings_free(char **v)
-{
-	for (size_t i = 0; v && v[i]; i++)
-		free(v[i]);
-	free(v);
-}
-
 void manifest_done(struct manifest *m)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(text_members); i++)
@@ -89,8 +83,9 @@ void manifest_done(struct manifest *m)
 	for (size_t i = 0; i < ARRAY_SIZE(json_members); i++)
 		json_decref(*MEMBER(m, json_members[i].off, json_t *));
 	json_decref(m->extra);
-	strings_free(m->argv);
-	strings_free(m->envp);
+	free(m->source);
+	jsonx_strings_free(m->argv);
+	jsonx_strings_free(m->envp);
 	for (size_t i = 0; m->process && i < m->processes; i++) {
 		free(m->process[i].command);
 		free(m->process[i].exe);
@@ -98,112 +93,6 @@ void manifest_done(struct manifest *m)
 	free(m->process);
 	free(m->blobs);
 	manifest_init(m);
-}
-
-/* --- bytes as JSON --- */
-
-static json_t *bytes_to_json(const char *s)
-{
-	static const char digits[] = "0123456789abcdef";
-	json_t *j = json_string(s);
-	size_t n = strlen(s);
-	char *hex;
-
-	if (j)
-		return j;
-	hex = os_malloc(2 * n + 1);
-	if (!hex)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		hex[2 * i] = digits[(uint8_t)s[i] >> 4];
-		hex[2 * i + 1] = digits[(uint8_t)s[i] & 15];
-	}
-	hex[2 * n] = '\0';
-	j = json_pack("{s:s}", "hex", hex);
-	free(hex);
-	return j;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int bytes_from_hex(const char *hex, char **ret)
-{
-	size_t n = strlen(hex);
-	char *s;
-
-	if (n % 2)
-		return ERR_CORRUPT;
-	s = os_malloc(n / 2 + 1);
-	if (!s)
-		return -ENOMEM;
-	for (size_t i = 0; i < n / 2; i++) {
-		int hi = hex_digit(hex[2 * i]), lo = hex_digit(hex[2 * i + 1]);
-
-		/* a NUL cannot be inside a C string */
-		if (hi < 0 || lo < 0 || (hi | lo) == 0) {
-			free(s);
-			return ERR_CORRUPT;
-		}
-		s[i] = (char)(hi << 4 | lo);
-	}
-	s[n / 2] = '\0';
-	*ret = s;
-	return 0;
-}
-
-static int bytes_from_json(const json_t *j, char **ret)
-{
-	const char *s = json_string_value(j);
-
-	if (s) {
-		/* no early end through an escaped NUL (jansson refuses those unless asked, so this is a second lock) */
-		if (strlen(s) != json_string_length(j))
-			return ERR_CORRUPT;
-		*ret = os_strdup(s);
-		return *ret ? 0 : -ENOMEM;
-	}
-	s = json_string_value(json_object_get(j, "hex"));
-	return s ? bytes_from_hex(s, ret) : ERR_CORRUPT;
-}
-
-static json_t *strings_to_json(char *const *v)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; a && v[i]; i++)
-		if (json_array_append_new(a, bytes_to_json(v[i])) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	return a;
-}
-
-static int strings_from_json(const json_t *a, char ***ret)
-{
-	size_t n = json_array_size(a);
-	char **v;
-	int r = 0;
-
-	if (!json_is_array(a))
-		return ERR_CORRUPT;
-	if (n > MANIFEST_STRINGS_MAX)
-		return ERR_LIMIT;
-	v = os_calloc(n + 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = bytes_from_json(json_array_get(a, i), &v[i]);
-	if (r < 0) {
-		strings_free(v);
-		return r;
-	}
-	*ret = v;
-	return 0;
 }
 
 /* --- to JSON --- */
@@ -221,8 +110,8 @@ static json_t *process_to_json(const struct manifest_process *p)
 			      (json_int_t)p->first_event, "last_event", (json_int_t)p->last_event, "threads",
 			      (json_int_t)p->threads);
 
-	if (j && ((p->command && json_object_set_new(j, "command", bytes_to_json(p->command)) < 0) ||
-		  (p->exe && json_object_set_new(j, "exe", bytes_to_json(p->exe)) < 0))) {
+	if (j && ((p->command && json_object_set_new(j, "command", jsonx_bytes(p->command)) < 0) ||
+		  (p->exe && json_object_set_new(j, "exe", jsonx_bytes(p->exe)) < 0))) {
 		json_decref(j);
 		return NULL;
 	}
@@ -264,7 +153,7 @@ static int tables_to_json(const struct manifest *m, json_t *j)
 		const char *s = *MEMBER_CONST(m, text_members[i].off, char *);
 
 		if (s)
-			r = jsonx_set_new(j, text_members[i].name, bytes_to_json(s));
+			r = jsonx_set_new(j, text_members[i].name, jsonx_bytes(s));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(u64_members) && r == 0; i++)
 		r = jsonx_set_u64(j, u64_members[i].name, *MEMBER_CONST(m, u64_members[i].off, uint64_t));
@@ -282,9 +171,9 @@ static int lists_to_json(const struct manifest *m, json_t *j)
 	int r = 0;
 
 	if (m->argv)
-		r = jsonx_set_new(j, "argv", strings_to_json(m->argv));
+		r = jsonx_set_new(j, "argv", jsonx_strings(m->argv));
 	if (r == 0 && m->envp)
-		r = jsonx_set_new(j, "envp", strings_to_json(m->envp));
+		r = jsonx_set_new(j, "envp", jsonx_strings(m->envp));
 	if (r == 0 && m->process)
 		r = jsonx_set_new(j, "process_tree", processes_to_json(m));
 	if (r == 0)
@@ -383,7 +272,7 @@ static int get_tables(const json_t *j, struct manifest *m, struct errinfo *ei)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(text_members); i++) {
 		const json_t *v = json_object_get(j, text_members[i].name);
-		int r = v ? bytes_from_json(v, MEMBER(m, text_members[i].off, char *)) : 0;
+		int r = v ? jsonx_bytes_value(v, MEMBER(m, text_members[i].off, char *)) : 0;
 
 		if (r < 0)
 			return bad_member(ei, r, text_members[i].name);
@@ -450,9 +339,9 @@ static int process_from_json(const json_t *j, struct manifest_process *p)
 	if (r == 0)
 		r = get_int(j, "status", &p->status);
 	if (r == 0 && command)
-		r = bytes_from_json(command, &p->command);
+		r = jsonx_bytes_value(command, &p->command);
 	if (r == 0 && exe)
-		r = bytes_from_json(exe, &p->exe);
+		r = jsonx_bytes_value(exe, &p->exe);
 	if (r < 0)
 		return r;
 	p->thread = (uint32_t)thread;
@@ -506,7 +395,7 @@ static int get_blobs(const json_t *j, struct manifest *m, struct errinfo *ei)
 static int get_strings(const json_t *j, const char *name, char ***ret, struct errinfo *ei)
 {
 	const json_t *a = json_object_get(j, name);
-	int r = a ? strings_from_json(a, ret) : 0;
+	int r = a ? jsonx_strings_value(a, MANIFEST_STRINGS_MAX, ret) : 0;
 
 	return r < 0 ? bad_member(ei, r, name) : 0;
 }
@@ -588,6 +477,11 @@ int manifest_load_at(const char *dir, struct manifest *ret, struct errinfo *ei)
 	if (r < 0)
 		return r;
 	r = manifest_from_json(j, ret, &why);
+	if (r == 0) {
+		r = annotations_apply(dir, ret);
+		if (r < 0)
+			manifest_done(ret);
+	}
 	return r < 0 ? errinfo_set(ei, r, "%s: %s", path, why.text[0] ? why.text : err_str(r)) : 0;
 }
 

@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 #define MANIFEST_FORMAT_MAJOR 1
-#define MANIFEST_FORMAT_MINOR 1
+#define MANIFEST_FORMAT_MINOR 2
 
 enum recording_state {
 	RECORDING_OPEN,      /* "recording": being written */
@@ -42,6 +42,9 @@ struct manifest {
 	enum recording_state state;
 	bool compressed;
 	char *label, *reason; /* reason: why truncated */
+	/* of the annotations beside manifest.json, when it was loaded from a store: */
+	char *source;         /* who had it recorded: "daemon", "http", "import"; NULL = the user's own command */
+	bool keep;            /* retention spares it (store_annotate()) */
 	char **argv, **envp;  /* NULL-terminated, owned */
 	char *cwd, *hermit_version, *hostname, *kernel, *cpu_model, *user;
 	uint64_t start_wall_ns, duration_ns;
@@ -50,7 +53,7 @@ struct manifest {
 	struct manifest_stream event_stream, data_stream;
 	struct manifest_process *process; /* processes of them */
 	json_t *cpu;      /* object: "features", "cpuid" table, "xcr0", "cpuid_faulting", "cpu_profile", "pinned_cpu", "cpu_count" */
-	json_t *syscalls; /* object: name -> {"count": n, "refused": n} */
+	json_t *syscalls; /* object: name -> {"count", "executed", "answered", "refused", "did_not_return"}: docs/FORMAT.md */
 	json_t *warnings; /* array of strings */
 	json_t *options;  /* object: how it was recorded */
 	json_t *extra;    /* unknown members */

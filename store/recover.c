@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "store/idset_priv.h"
 #include "store/limits_priv.h"
+#include "store/live.h"
 #include "store/manifest_priv.h"
 #include "store/reader_priv.h"
 #include "store/sha_priv.h"
@@ -134,10 +135,10 @@ static uint64_t last_time(const char *dir, uint64_t events)
 	return ev->time_ns;
 }
 
-static int set_reason(struct manifest *m)
+static int set_reason(struct manifest *m, const char *reason)
 {
 	free(m->reason);
-	m->reason = os_strdup("the recorder ended without finishing the recording");
+	m->reason = os_strdup(reason ? reason : "the recorder ended without finishing the recording");
 	return m->reason ? 0 : -ENOMEM;
 }
 
@@ -185,12 +186,12 @@ static int cut_recording(const char *dir, struct manifest *m)
 	return r;
 }
 
-static int recover_open(const char *dir, struct manifest *m)
+static int recover_open(const char *dir, struct manifest *m, const char *reason)
 {
 	int r = cut_recording(dir, m);
 
 	if (r == 0)
-		r = set_reason(m);
+		r = set_reason(m, reason);
 	if (r == 0)
 		r = take_blobs(dir, m);
 	if (r < 0)
@@ -241,7 +242,7 @@ static int mend_manifest(const char *dir, const struct store_id *id, struct mani
 }
 
 /* The lock on dir is held. */
-static int recover_locked(struct store *s, const char *dir, const struct store_id *id)
+static int recover_locked(struct store *s, const char *dir, const struct store_id *id, const char *reason)
 {
 	struct manifest m CLEANUP(manifest_done);
 	int r;
@@ -254,7 +255,7 @@ static int recover_locked(struct store *s, const char *dir, const struct store_i
 		r = mend_manifest(dir, id, &m);
 	/* else the recorder died between its last manifest and the move */
 	if (r == 0 && m.state == RECORDING_OPEN)
-		r = recover_open(dir, &m);
+		r = recover_open(dir, &m, reason);
 	if (r == 0)
 		r = drop_file(dir, NAME_BLOBS);
 	if (r == 0)
@@ -264,21 +265,16 @@ static int recover_locked(struct store *s, const char *dir, const struct store_i
 	return r;
 }
 
-/* 1 if it was recovered, 0 if somebody is still at it. */
-static int recover_one(struct store *s, const char *name)
+int store_recover_one(struct store *s, const struct store_id *id, const char *reason)
 {
 	int lock CLEANUP(closep) = -1;
-	char *dir CLEANUP(freep) = NULL;
-	struct store_id id;
-	int r;
+	char *dir CLEANUP(freep) = store_tmp_path(s, id);
+	int r = dir ? fs_lock_file(dir, NAME_LOCK, true, &lock) : -ENOMEM;
 
-	memcpy(id.hex, name, sizeof(id.hex));
-	dir = store_tmp_path(s, &id);
-	r = dir ? fs_lock_file(dir, NAME_LOCK, true, &lock) : -ENOMEM;
 	if (r == ERR_BUSY || r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = recover_locked(s, dir, &id);
+		r = recover_locked(s, dir, id, reason);
 	return r < 0 ? r : 1;
 }
 
@@ -322,6 +318,7 @@ struct recovery {
 static int visit(void *ctx, const char *name)
 {
 	struct recovery *rec = ctx;
+	struct store_id id;
 	int r;
 
 	if (!store_id_valid(name)) {
@@ -329,7 +326,8 @@ static int visit(void *ctx, const char *name)
 		return 0;
 	}
 	/* one that cannot be recovered stays where it is, and does not keep the others from it */
-	r = recover_one(rec->store, name);
+	memcpy(id.hex, name, sizeof(id.hex));
+	r = store_recover_one(rec->store, &id, NULL);
 	if (r < 0)
 		log_debug("recover recording %s: %s", name, err_str(r));
 	else

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "store/event_priv.h"
 #include "store/idset_priv.h"
 #include "store/limits_priv.h"
+#include "store/live.h"
 #include "store/manifest_priv.h"
 #include "store/sha_priv.h"
 #include "store/store_priv.h"
@@ -41,6 +43,7 @@ struct store_writer {
 	int lock_fd;
 	int blobs_fd;
 	int error;   /* first failed write, sticky */
+	uint64_t asked; /* bytes of the lock file that have been read */
 	struct journal events, data;
 	uint64_t count;     /* events so far, and in the frame being gathered: */
 	uint32_t in_frame;
@@ -296,7 +299,25 @@ int store_writer_flush(struct store_writer *w)
 	return r < 0 ? w->error = r : 0;
 }
 
-/* Best effort: a file system that cannot allocate just has no reserve. The file stays empty. */
+int store_writer_asked(struct store_writer *w, char *ret, size_t size)
+{
+	char text[STORE_ASK_MAX];
+	ssize_t n = os_pread(w->lock_fd, text, sizeof(text), (off_t)w->asked);
+	const char *end;
+
+	if (n <= 0)
+		return (int)n;
+	end = memchr(text, '\n', (size_t)n);
+	if (!end) { /* a line that is being written, or none of store_ask() */
+		w->asked += n == sizeof(text) ? sizeof(text) : 0;
+		return 0;
+	}
+	w->asked += (size_t)(end + 1 - text);
+	snprintf(ret, size, "%.*s", (int)(end - text), text);
+	return 1;
+}
+
+/* Best effort: a file system that cannot allocate just has no reserve. The file has only what others ask (store/live.h). */
 static void make_reserve(struct store_writer *w)
 {
 	(void)!fallocate(w->lock_fd, FALLOC_FL_KEEP_SIZE, 0, RESERVE_BYTES);

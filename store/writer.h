@@ -23,6 +23,8 @@ int store_writer_event(struct store_writer *w, struct event *ev) MUST_CHECK;
 uint64_t store_writer_count(const struct store_writer *w);
 /* Makes everything so far readable by others (no fsync). */
 int store_writer_flush(struct store_writer *w) MUST_CHECK;
+/* The next line that somebody has asked the recorder with (store_ask()), without its newline: 1 and it, 0: none. */
+int store_writer_asked(struct store_writer *w, char *ret, size_t size) MUST_CHECK;
 /* Bytes of events and data so far. */
 uint64_t store_writer_bytes(const struct store_writer *w);
 /* Registers a blob the recording needs (deduplicated; ends up in manifest.blobs). */

@@ -128,4 +128,24 @@ START_TEST(files)
 }
 END_TEST
 
-TEST_MAIN("json", members, embedded_nul_is_refused, bad_text, setters, lossy, files)
+START_TEST(bytes_come_back)
+{
+	char accent[] = "caf\xc3\xa9", raw[] = "\xff\x01raw", empty[] = "";
+	char *const v[] = { accent, empty, raw, raw + 2, NULL };
+	CLEANUP(jsonx_unrefp) json_t *a = jsonx_strings(v);
+	CLEANUP(jsonx_unrefp) json_t *bad = parsed("[\"x\", {\"hex\":\"00\"}]");
+	char **got, *one;
+
+	ck_assert_int_eq(jsonx_strings_value(a, 4, &got), 0);
+	for (int i = 0; v[i]; i++)
+		ck_assert_str_eq(got[i], v[i]);
+	ck_assert_ptr_null(got[4]);
+	jsonx_strings_free(got);
+	ck_assert_int_eq(jsonx_strings_value(a, 3, &got), ERR_LIMIT);
+	ck_assert_int_eq(jsonx_strings_value(bad, 9, &got), ERR_CORRUPT); /* a NUL inside */
+	ck_assert_int_eq(jsonx_strings_value(NULL, 9, &got), ERR_CORRUPT);
+	ck_assert_int_eq(jsonx_bytes_value(a, &one), ERR_CORRUPT);
+}
+END_TEST
+
+TEST_MAIN("json", bytes_come_back, members, embedded_nul_is_refused, bad_text, setters, lossy, files)

@@ -135,7 +135,7 @@ START_TEST(buffers)
 	struct scene s = { 0 };
 	static const char text[] = "0123456789012345678901234567890123456789";
 	static const uint8_t odd[] = { '"', '\\', '\n', 0, 1, '9', 0x7f, 0xff, 'a', '\t' };
-	struct sysprint_options some = { 4, 2 }, all = { 100, 0 };
+	struct sysprint_options some = { .string_max = 4, .array_max = 2 }, all = { .string_max = 100 };
 	uint64_t v[] = { A, 3, B, 10, A, 5 };
 
 	EXIT(&s, A, text);

@@ -470,7 +470,7 @@ START_TEST(newer_format)
 	help_spill(x.path, x.bytes, x.n);
 	read_prefix(&x, &r, &ei);
 	ck_assert_int_eq(r, ERR_NEWER_FORMAT);
-	ck_assert_ptr_nonnull(strstr(ei.text, "2.1"));
+	ck_assert_ptr_nonnull(strstr(ei.text, "2.2"));
 	sh->major = 1;
 	sh->minor = 9;
 	sh->compat = 4; /* may be ignored */

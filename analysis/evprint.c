@@ -3,10 +3,11 @@
  * A call is decoded as it was made: what it read comes from the event's INPUT effects, what the kernel wrote from its MEM effects. A call
  * that was interrupted by other threads' events has its inputs in SYSCALL_ENTER (or BIRTH) and its result in SYSCALL_EXIT: the printer
  * keeps the former until the latter comes. What differs by kind is in the table `kinds`. */
-#include "cli/evprint.h"
+#include "analysis/evprint.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +15,6 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "base/str.h"
-#include "cli/js.h"
-#include "cli/text.h"
 #include "engine/sysprint.h"
 #include "store/event_json.h"
 
@@ -211,13 +210,32 @@ static int image_read(void *ctx, uint64_t addr, void *buf, size_t n)
 
 /* --- text, kind by kind --- */
 
+/* Marks where the columns of a row lie in its line: the arguments begin, they end, the result begins. */
+static void mark_args(struct evprint *p, const struct buf *out)
+{
+	if (p->parts)
+		p->parts->args = p->parts->args_end = p->parts->result = out->len;
+}
+
+static void mark_args_end(struct evprint *p, const struct buf *out)
+{
+	if (p->parts)
+		p->parts->args_end = p->parts->result = out->len;
+}
+
+static void mark_result(struct evprint *p, const struct buf *out)
+{
+	if (p->parts)
+		p->parts->result = out->len;
+}
+
 static void put_decoded(struct evprint *p, const struct event *ev, const struct sys_call *call,
 			const struct evprint_call *open, bool has_result, struct buf *out)
 {
 	struct image before = { .p = p, .ev = ev, .open = open };
 	struct image after = { .p = p, .ev = ev, .open = open, .outputs = true };
 	struct sys_mem entry = { image_read, &before }, exit = { image_read, &after };
-	struct sysprint_options opt = { .string_max = p->string_max };
+	struct sysprint_options opt = { .string_max = p->string_max, .parts = p->parts };
 
 	sysprint_call(out, call, has_result, ev->result, &entry, &exit, &opt);
 }
@@ -255,6 +273,9 @@ static void put_result(struct evprint *p, const struct event *ev, struct buf *ou
 		return;
 	}
 	buf_printf(out, "<... %s resumed> ", sys_name(ev->sysno, name));
+	mark_args(p, out);
+	if (p->parts)
+		p->parts->result += 2; /* behind "= " */
 	sysprint_result(out, sys_row(ev->sysno), ev->result);
 }
 
@@ -284,26 +305,32 @@ static void put_word(void *ctx, const char *word, size_t len)
 
 	buf_put_shell_quoted(&quoted, copy ? copy : "?");
 	buf_printf(out, " ");
-	text_safe(out, buf_cstr(&quoted));
+	buf_put_safe(out, buf_cstr(&quoted));
 }
 
-static void put_exec(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_exec(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	buf_printf(out, "exec ");
-	text_safe(out, ev->text);
+	mark_args(p, out);
+	buf_put_safe(out, ev->text);
 	buf_printf(out, ":");
 	each_word(ev, put_word, out);
+	mark_args_end(p, out);
 	if (ev->child)
 		buf_printf(out, "  (called by thread %u)", ev->child);
 	if (ev->pid)
 		buf_printf(out, "  (pid %d, tid %d)", ev->pid, ev->tid);
 }
 
-static void put_signal(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_signal(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	buf_printf(out, "--- ");
+	mark_args(p, out);
 	sysprint_siginfo(out, ev->siginfo);
+	mark_args_end(p, out);
 	buf_printf(out, " ---");
+	if (p->parts)
+		p->parts->result = out->len + 1;
 	if (ev->flags & EVENT_F_HANDLER)
 		buf_printf(out, " handler at 0x%" PRIx64, ev->rip);
 	if (ev->flags & EVENT_F_FATAL)
@@ -312,62 +339,87 @@ static void put_signal(struct evprint *p UNUSED, const struct event *ev, struct 
 		buf_printf(out, " for its tracer");
 }
 
-static void put_exit(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_exit(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	int status = (int)ev->result;
 	char name[24];
 
+	buf_printf(out, "+++ ");
+	mark_args(p, out);
 	if (WIFSIGNALED(status))
-		buf_printf(out, "+++ killed by %s%s +++", sysprint_signal(WTERMSIG(status), name),
-			   WCOREDUMP(status) ? " (core dumped)" : "");
+		buf_printf(out, "killed by %s%s", sysprint_signal(WTERMSIG(status), name), WCOREDUMP(status) ? " (core dumped)" : "");
 	else
-		buf_printf(out, "+++ exited with %d +++", WEXITSTATUS(status));
+		buf_printf(out, "exited with %d", WEXITSTATUS(status));
+	mark_args_end(p, out);
+	buf_printf(out, " +++");
+	if (p->parts)
+		p->parts->result = out->len + 1;
 	if (ev->flags & EVENT_F_GROUP)
 		buf_printf(out, " with its process");
 }
 
-static void put_tsc(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_tsc(struct evprint *p, const struct event *ev, struct buf *out)
 {
+	mark_args(p, out);
+	buf_printf(out, ev->args[2] ? "rdtscp" : "rdtsc");
+	mark_args_end(p, out);
+	buf_printf(out, " = ");
+	mark_result(p, out);
+	buf_printf(out, "%" PRIu64, ev->args[0]);
 	if (ev->args[2])
-		buf_printf(out, "rdtscp = %" PRIu64 ", aux %" PRIu64, ev->args[0], ev->args[1]);
-	else
-		buf_printf(out, "rdtsc = %" PRIu64, ev->args[0]);
+		buf_printf(out, ", aux %" PRIu64, ev->args[1]);
 }
 
-static void put_cpuid(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_cpuid(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	uint64_t ab = ev->args[2], cd = ev->args[3];
 
-	buf_printf(out, "cpuid(eax=0x%" PRIx64 ", ecx=0x%" PRIx64 ") = eax=0x%x, ebx=0x%x, ecx=0x%x, edx=0x%x", ev->args[0],
-		   ev->args[1], (uint32_t)ab, (uint32_t)(ab >> 32), (uint32_t)cd, (uint32_t)(cd >> 32));
+	buf_printf(out, "cpuid(");
+	mark_args(p, out);
+	buf_printf(out, "eax=0x%" PRIx64 ", ecx=0x%" PRIx64, ev->args[0], ev->args[1]);
+	mark_args_end(p, out);
+	buf_printf(out, ") = ");
+	mark_result(p, out);
+	buf_printf(out, "eax=0x%x, ebx=0x%x, ecx=0x%x, edx=0x%x", (uint32_t)ab, (uint32_t)(ab >> 32), (uint32_t)cd, (uint32_t)(cd >> 32));
 }
 
-static void put_checksum(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_checksum(struct evprint *p, const struct event *ev, struct buf *out)
 {
-	buf_printf(out, "memory checksum 0x%016" PRIx64, ev->args[0]);
+	buf_printf(out, "memory checksum ");
+	mark_args(p, out);
+	buf_printf(out, "0x%016" PRIx64, ev->args[0]);
+	mark_args_end(p, out);
 }
 
-static void put_note(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_note(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	buf_printf(out, "note: ");
-	text_safe(out, ev->text);
+	mark_args(p, out);
+	buf_put_safe(out, ev->text);
+	mark_args_end(p, out);
 }
 
-static void put_end(struct evprint *p UNUSED, const struct event *ev UNUSED, struct buf *out)
+static void put_end(struct evprint *p, const struct event *ev UNUSED, struct buf *out)
 {
+	mark_args(p, out);
 	buf_printf(out, "end of the recording");
+	mark_args_end(p, out);
 }
 
-static void put_restart(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_restart(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	char name[24];
 
-	buf_printf(out, "%s is restarted by the kernel", sys_name(ev->sysno, name));
+	buf_printf(out, "%s is ", sys_name(ev->sysno, name));
+	mark_args(p, out);
+	buf_printf(out, "restarted by the kernel");
+	mark_args_end(p, out);
 }
 
-static void put_other(struct evprint *p UNUSED, const struct event *ev, struct buf *out)
+static void put_other(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	buf_printf(out, "%s", event_kind_name(ev->kind));
+	mark_args(p, out);
 }
 
 static const struct {
@@ -388,17 +440,103 @@ static const struct {
 	[EVENT_RESTART] = { put_restart },
 };
 
-void evprint_text(struct evprint *p, const struct event *ev, struct buf *out)
+static void put_event(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	if (ev->kind < EVENT_MAX_ && kinds[ev->kind].put)
 		kinds[ev->kind].put(p, ev, out);
 	else
 		put_other(p, ev, out);
+}
+
+static void put_remarks(const struct event *ev, struct buf *out)
+{
 	if (ev->flags & EVENT_F_REFUSED)
 		buf_printf(out, "  (refused by the recorder)");
 	if (ev->flags & EVENT_F_UNKNOWN)
 		buf_printf(out, "  (effects found by comparing memory)");
+}
+
+void evprint_text(struct evprint *p, const struct event *ev, struct buf *out)
+{
+	put_event(p, ev, out);
+	put_remarks(ev, out);
 	after_event(p, ev);
+}
+
+/* --- rows --- */
+
+static bool is_call(enum event_kind k)
+{
+	return k == EVENT_SYSCALL || k == EVENT_SYSCALL_ENTER || k == EVENT_SYSCALL_EXIT || k == EVENT_BIRTH;
+}
+
+int evprint_errno(const struct event *ev)
+{
+	bool result = ev->kind == EVENT_SYSCALL || ev->kind == EVENT_SYSCALL_EXIT;
+
+	/* umask() and the like have no errors */
+	return result && ev->result < 0 && ev->result >= -4095 && sys_row(ev->sysno)->ret != SYS_ARG_UINT ? (int)-ev->result : 0;
+}
+
+static void row_call(const struct evprint *p, const struct event *ev, struct evprint_row *row)
+{
+	const struct evprint_call *open = ev->kind == EVENT_SYSCALL_EXIT ? *find_open((struct evprint *)p, ev->thread) : NULL;
+
+	row->call = is_call(ev->kind) && (ev->kind != EVENT_SYSCALL_EXIT || (open && open->call.nr == ev->sysno));
+	if (row->call)
+		row->made = open ? open->call : call_of(ev);
+}
+
+static void row_name(const struct event *ev, char ret[32])
+{
+	char name[24];
+
+	if (is_call(ev->kind) || ev->kind == EVENT_RESTART)
+		snprintf(ret, 32, "%s", sys_name(ev->sysno, name));
+	else if (ev->kind == EVENT_SIGNAL)
+		snprintf(ret, 32, "%s", sysprint_signal((int)ev->signo, name));
+	else
+		snprintf(ret, 32, "%s", event_kind_name(ev->kind));
+}
+
+static void put_short_error(struct buf *out, int e)
+{
+	const char *name = sysprint_errno(e);
+
+	if (name)
+		buf_printf(out, "-1 %s", name);
+	else
+		buf_printf(out, "-1 errno %d", e);
+}
+
+int evprint_row(struct evprint *p, const struct event *ev, struct evprint_row *row)
+{
+	struct buf *line = &row->line;
+	int e = evprint_errno(ev);
+
+	buf_clear(line);
+	buf_clear(&row->result);
+	row->parts = (struct sysprint_parts){ 0 };
+	row_call(p, ev, row);
+	row_name(ev, row->name);
+	p->parts = &row->parts;
+	put_event(p, ev, line);
+	p->parts = NULL;
+	row->parts.args = MIN(row->parts.args, line->len);
+	row->parts.args_end = MIN(row->parts.args_end, line->len);
+	if (e)
+		put_short_error(&row->result, e);
+	else if (row->parts.result > row->parts.args_end && row->parts.result < line->len)
+		buf_put(&row->result, line->data + row->parts.result, line->len - row->parts.result);
+	put_remarks(ev, line);
+	after_event(p, ev);
+	return buf_error(line) ? buf_error(line) : buf_error(&row->result);
+}
+
+void evprint_row_done(struct evprint_row *row)
+{
+	buf_done(&row->line);
+	buf_done(&row->result);
 }
 
 /* --- effects --- */
@@ -443,7 +581,7 @@ static void put_map(const struct effect *e, struct buf *out)
 	}
 	if (e->name && *e->name) {
 		buf_printf(out, " ");
-		text_safe(out, e->name);
+		buf_put_safe(out, e->name);
 	}
 }
 
@@ -509,7 +647,6 @@ static int add_line(struct evprint *p, const struct event *ev, json_t *obj)
 
 int evprint_json(struct evprint *p, const struct event *ev, json_t **ret)
 {
-	static const char *const large[] = { "number", "time_ns", "result", "len", "object", "data_offset", NULL };
 	size_t max = p->string_max ? p->string_max : DATA_SHOWN, i;
 	json_t *obj CLEANUP(jsonx_unrefp) = NULL, *effect;
 	int r = event_to_json(ev, max, &obj);
@@ -518,8 +655,6 @@ int evprint_json(struct evprint *p, const struct event *ev, json_t **ret)
 		r = add_names(ev, obj);
 	if (r >= 0)
 		r = add_line(p, ev, obj);
-	if (r >= 0)
-		r = js_stringify(obj, large);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(obj, "effects"), i, effect) {

@@ -1,5 +1,5 @@
-/* cli/evprint: every kind of event as text and JSON; calls in two halves; data outside of the event. */
-#include "cli/evprint.h"
+/* analysis/evprint: every kind of event as text and JSON; calls in two halves; data outside of the event. */
+#include "analysis/evprint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void set_up(void)
 	struct manifest m;
 
 	memset(big, 'x', sizeof(big));
-	snprintf(dir, sizeof(dir), "/tmp/cli_evprint_test.XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/analysis_evprint_test.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	ck_assert_int_eq(store_open(dir, true, &store, NULL), 0);
 	manifest_init(&m);
@@ -150,15 +150,15 @@ START_TEST(json)
 		ck_assert_int_eq(store_reader_next(r, &ev, NULL), 1);
 		ck_assert_int_eq(evprint_json(&p, ev, &j[i]), 0);
 		ck_assert_str_eq(string_of(j[i], "kind"), event_kind_name(samples[i].ev.kind));
-		ck_assert_uint_eq(strtoull(string_of(j[i], "number"), NULL, 10), i + 1);
+		ck_assert_int_eq(json_integer_value(json_object_get(j[i], "number")), (json_int_t)i + 1);
 	}
 	ck_assert_str_eq(string_of(j[1], "line"), samples[1].text);
 	ck_assert_str_eq(string_of(j[1], "syscall"), "openat");
 	ck_assert_str_eq(string_of(j[1], "errno"), "ENOENT");
-	ck_assert_str_eq(string_of(j[1], "result"), "-2");
+	ck_assert_int_eq(json_integer_value(json_object_get(j[1], "result")), -2);
 	/* larger than what stays inside an event: fetched, and cut */
 	effect = json_array_get(json_object_get(j[2], "effects"), 0);
-	ck_assert_str_eq(string_of(effect, "len"), "100000");
+	ck_assert_int_eq(json_integer_value(json_object_get(effect, "len")), 100000);
 	ck_assert_uint_eq(strlen(string_of(effect, "data")), 512);
 	ck_assert_int_eq(strncmp(string_of(effect, "data"), "7878", 4), 0);
 	ck_assert_str_eq(string_of(j[6], "line"), samples[6].text);
@@ -171,4 +171,69 @@ START_TEST(json)
 }
 END_TEST
 
-TEST_MAIN("cli_evprint", text, json)
+/* Columns of the samples: number in samples, name, args, result. */
+static const struct {
+	size_t sample;
+	const char *name, *args, *result;
+} columns[] = {
+	{ 0, "exec", "/bin/x: /bin/x 'a b' '\\x1b'", "" },
+	{ 1, "openat", "AT_FDCWD, \"/etc/passwd\", O_RDONLY", "-1 ENOENT" },
+	{ 3, "read", "4", "" },
+	{ 5, "write", "1, \"abc\", 3", "3" },
+	{ 6, "read", "4, \"hi\", 10", "2" },
+	{ 7, "read", "", "2" },
+	{ 8, "getpid", "", "-1 ENOSYS" },
+	{ 9, "fork", "", "" },
+	{ 11, "tsc", "rdtscp", "123, aux 5" },
+	{ 12, "cpuid", "eax=0x7, ecx=0x1", "eax=0x1, ebx=0x2, ecx=0x3, edx=0x4" },
+	{ 13, "SIGSEGV", NULL, "kills the process" },
+	{ 15, "read", "restarted by the kernel", "" },
+	{ 16, "note", "so\\x0aso", "" },
+	{ 18, "exit", "killed by SIGSEGV (core dumped)", "" },
+	{ 19, "exit", "exited with 3", "with its process" },
+	{ 20, "end", "end of the recording", "" },
+};
+
+static void check_columns(size_t sample, const struct evprint_row *row)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (columns[i].sample != sample)
+			continue;
+		ck_assert_str_eq(row->name, columns[i].name);
+		ck_assert_uint_eq(row->result.len, strlen(columns[i].result));
+		ck_assert_int_eq(strncmp((const char *)row->result.data, columns[i].result, row->result.len), 0);
+		if (!columns[i].args)
+			continue;
+		ck_assert_uint_eq(row->parts.args_end - row->parts.args, strlen(columns[i].args));
+		ck_assert_int_eq(strncmp((const char *)row->line.data + row->parts.args, columns[i].args, strlen(columns[i].args)), 0);
+	}
+}
+
+START_TEST(rows)
+{
+	struct evprint_row row CLEANUP(evprint_row_done) = { 0 };
+	struct store_reader *r;
+	struct evprint p;
+	const struct event *ev;
+
+	set_up();
+	ck_assert_int_eq(store_reader_open(store, &id, &r, NULL), 0);
+	evprint_init(&p, r, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		ck_assert_int_eq(store_reader_next(r, &ev, NULL), 1);
+		ck_assert_int_eq(evprint_row(&p, ev, &row), 0);
+		if (samples[i].text && i != 2)
+			ck_assert_str_eq(buf_cstr(&row.line), samples[i].text);
+		check_columns(i, &row);
+		if (i == 6) { /* the end of a call shows what its beginning had */
+			ck_assert(row.call && row.made.args[0] == 4);
+			ck_assert_int_eq(strncmp((char *)row.line.data + row.parts.arg[1].from, "\"hi\"", row.parts.arg[1].to - row.parts.arg[1].from), 0);
+		}
+	}
+	evprint_done(&p);
+	store_reader_free(r);
+	tear_down();
+}
+END_TEST
+
+TEST_MAIN("analysis_evprint", text, rows, json)

@@ -1,0 +1,189 @@
+/* Label and keep mark of a recording, and what its last verification found.
+ *
+ * They change while recorder, sealer or verifier hold the recording's lock and its manifest, for minutes or days. So they are files of their own
+ * beside the manifest, each replaced atomically inside of the open directory, which may be moved meanwhile (tmp/ID -> ID).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/json.h"
+#include "base/os.h"
+#include "store/annotate_priv.h"
+#include "store/limits_priv.h"
+#include "store/maintain.h"
+#include "store/store_priv.h"
+
+bool store_label_valid(const char *label)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = json_string(label); /* NULL: not UTF-8 */
+	size_t n = strlen(label);
+
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)label[i] < 0x20 || label[i] == 0x7f || label[i] == '/')
+			return false;
+	return j && n > 0 && n <= LABEL_BYTES_MAX;
+}
+
+static int load_file(const char *dir, const char *name, json_t **ret)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
+	struct stat st;
+	int r = path ? fs_lstat(path, &st) : -ENOMEM;
+
+	if (r == 0 && !S_ISREG(st.st_mode))
+		r = ERR_CORRUPT;
+	return r == 0 ? jsonx_load_file(path, ANNOTATION_BYTES_MAX, ret, NULL) : r;
+}
+
+static int save_file(const char *dir, const char *name, const json_t *j)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
+	char *text CLEANUP(freep) = NULL;
+	size_t len;
+	int r = path ? jsonx_dump(j, JSON_COMPACT, &text, &len) : -ENOMEM;
+
+	return r == 0 ? os_write_file_atomic(path, text, len, 0600) : r;
+}
+
+static int set_text(char **field, const char *text)
+{
+	char *copy = text ? os_strdup(text) : NULL;
+
+	if (text && !copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+int annotations_apply(const char *dir, struct manifest *m)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	const char *text = NULL;
+	int r;
+
+	if (m->options && jsonx_get_str(m->options, "source", &text) == 0 && set_text(&m->source, text) < 0)
+		return -ENOMEM;
+	r = load_file(dir, NAME_ANNOTATIONS, &j);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	if (jsonx_get_bool(j, "keep", &m->keep) < 0)
+		m->keep = false;
+	if (jsonx_get_str(j, "source", &text) == 0 && set_text(&m->source, text) < 0)
+		return -ENOMEM;
+	r = jsonx_get_str(j, "label", &text);
+	if (r == ERR_CORRUPT || !json_object_get(j, "label"))
+		return 0;
+	return set_text(&m->label, r == 0 && store_label_valid(text) ? text : NULL);
+}
+
+int annotations_begin(const char *dir, const char *source)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = json_pack("{s:s}", "source", source);
+
+	return j ? save_file(dir, NAME_ANNOTATIONS, j) : -ENOMEM;
+}
+
+int verified_load(const char *dir, uint64_t *ret_when_ns, char **ret_error)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	const char *error = NULL;
+	uint64_t when;
+	int r = load_file(dir, NAME_VERIFIED, &j);
+
+	if (r == 0)
+		r = jsonx_get_u64(j, "when_ns", &when);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	if (jsonx_get_str(j, "error", &error) == 0) {
+		*ret_error = os_strdup(error);
+		if (!*ret_error)
+			return -ENOMEM;
+	} else {
+		*ret_error = NULL;
+	}
+	*ret_when_ns = when;
+	return 0;
+}
+
+/* The directory of a recording, open. */
+static int open_dir(struct store *s, const struct store_id *id)
+{
+	for (int tries = 0;; tries++) {
+		char *dir CLEANUP(freep) = NULL;
+		int r = store_path(s, id, &dir);
+
+		if (r == 0)
+			r = os_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+		if (r == -ENOENT && tries < 5) /* moved meanwhile */
+			continue;
+		return r == -ENOENT ? ERR_NOT_FOUND : r;
+	}
+}
+
+/* Nobody reaches the directory any more: it is being removed. */
+static bool is_gone(struct store *s, const struct store_id *id)
+{
+	char *dir CLEANUP(freep) = NULL;
+
+	return store_path(s, id, &dir) == ERR_NOT_FOUND;
+}
+
+static int set_annotations(const char *dir, const char *label, int keep)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	int r = load_file(dir, NAME_ANNOTATIONS, &j);
+
+	if (r < 0 || !json_is_object(j)) {
+		jsonx_unrefp(&j);
+		j = json_object();
+	}
+	if (!j || r == -ENOMEM)
+		return -ENOMEM;
+	r = keep < 0 ? 0 : jsonx_set_bool(j, "keep", keep);
+	if (r == 0 && label)
+		r = jsonx_set_new(j, "label", *label ? json_string(label) : json_null());
+	return r == 0 ? save_file(dir, NAME_ANNOTATIONS, j) : r;
+}
+
+int store_annotate(struct store *s, const struct store_id *id, const char *label, int keep, struct errinfo *ei)
+{
+	char *dir CLEANUP(freep) = NULL;
+	int fd CLEANUP(closep) = -1;
+	int r;
+
+	if (label && *label && !store_label_valid(label))
+		return errinfo_set(ei, -EINVAL, "a label has 1 to %d bytes, neither '/' nor control characters", LABEL_BYTES_MAX);
+	r = open_dir(s, id);
+	if (r >= 0) {
+		fd = r;
+		/* of the directory itself: the recording's lock is held for long by others, this one only here */
+		r = fs_lock(fd, true, true);
+	}
+	if (r == 0) {
+		dir = os_asprintf("/proc/self/fd/%d", fd);
+		r = dir ? set_annotations(dir, label, keep) : -ENOMEM;
+	}
+	if (r == 0 && is_gone(s, id))
+		r = ERR_NOT_FOUND;
+	return r < 0 ? errinfo_set_r(ei, r, "annotate recording %s", id->hex) : 0;
+}
+
+int store_note_verified(struct store *s, const struct store_id *id, const char *error, struct errinfo *ei)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = json_object();
+	char *dir CLEANUP(freep) = NULL;
+	int fd CLEANUP(closep) = -1;
+	int r = j ? jsonx_set_u64(j, "when_ns", os_wall_ns()) : -ENOMEM;
+
+	if (r == 0)
+		r = jsonx_set_new(j, "error", error ? jsonx_string_lossy(error, strlen(error)) : json_null());
+	if (r == 0) {
+		r = fd = open_dir(s, id);
+		dir = r >= 0 ? os_asprintf("/proc/self/fd/%d", fd) : NULL;
+		if (r >= 0)
+			r = dir ? save_file(dir, NAME_VERIFIED, j) : -ENOMEM;
+	}
+	return r < 0 ? errinfo_set_r(ei, r, "note the verification of recording %s", id->hex) : 0;
+}
