@@ -9,7 +9,6 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "web/http_priv.h"
-#include "web/route_priv.h"
 
 #define INSPECT_TIMEOUT_MS 60000
 #define INSPECT_MEMORY_MAX 65536u
