@@ -1,88 +1,39 @@
-/* A digest of a recording: a record of fixed size for each event, with what filters, tables and timelines ask most; and its threads and names. A scan of a million events
- * takes milliseconds, and no event has to be decoded for it.
+/* What pages show of a recording, gathered in one pass over its events and kept: processes, summary, files and sockets, console.
  *
- * It is made once, in steps of bounded time, and kept in STORE/cache/ID.digest (mapped; made anew whenever it does not fit the recording). Of a recording
- * that is being written it grows as that does. Where the store cannot be written the digest stays in memory, up to DIGEST_MEMORY_MAX.
- *
- * Thread-safe: views may be had by any number of threads, steps are made by one at a time. */
+ * A pool of them is shared by threads. A recording is read as far as it goes, or as far as the time allows, and from there on the next time: pages of
+ * long recordings come at once and tell more when asked again, live ones follow. */
 #ifndef ANALYSIS_DIGEST_H
 #define ANALYSIS_DIGEST_H
 
-#include "store/reader.h"
+#include "analysis/console.h"
+#include "analysis/names.h"
+#include "analysis/processes.h"
+#include "analysis/summary.h"
+#include "analysis/touched.h"
 
-/* Digests of so few events are not kept on disk. */
-#define DIGEST_SMALL 16384u
-#define DIGEST_MEMORY_MAX (128u << 20)
-
-enum digest_bits {
-	DIGEST_FAILED = 1 << 0,   /* the call ended with the error -result */
-	DIGEST_MORE_FDS = 1 << 1, /* it has descriptors that are not in fd[] */
+struct digest {
+	struct processes *processes;
+	struct summary *summary;
+	struct touched *touched;
+	struct console *console;
+	struct names names;
+	uint64_t scanned; /* events seen */
+	bool at_end;      /* there were no more the last time somebody looked */
 };
 
-#define DIGEST_NO_FD (-1)
-#define DIGEST_LARGE_FD (-2) /* one that does not fit */
+/* Alone, for one thread. */
+int digest_new(const struct manifest *m, struct digest **ret) MUST_CHECK;
+void digest_free(struct digest *d);
+void digest_freep(struct digest **d);
+/* Reads on, for about that long (UINT_MAX = to the end). */
+int digest_scan(struct digest *d, struct store_reader *r, unsigned budget_ms, struct errinfo *ei) MUST_CHECK;
 
-struct digest_record {
-	uint64_t time_ns;
-	int64_t result;    /* SYSCALL, SYSCALL_EXIT: of the call. EXIT: wait status. BIRTH: number of the new thread */
-	uint32_t thread;
-	uint32_t partner;  /* number of the other half of a call that others ran beside, 0 = none (yet) */
-	uint32_t name[3];  /* [0] and [1]: the path arguments; [2]: what is behind fd[0]; [1] without a second path: behind fd[1]. EXEC: [0] the program */
-	int16_t fd[2];     /* descriptors: arguments, then new ones; a SYSCALL_EXIT has those of its entry as well */
-	uint16_t sysno;    /* of calls, EXEC and RESTART. SIGNAL: its number */
-	uint16_t flags;    /* enum event_flags */
-	uint8_t kind;      /* enum event_kind */
-	uint8_t bits;      /* enum digest_bits */
-	uint16_t zero;
-};
+struct digests;
 
-struct digest_thread {
-	uint32_t number, process; /* process: number of its first thread */
-	uint32_t parent;          /* thread that made it, 0 = the first one */
-	int32_t pid, tid;
-	uint32_t name;            /* its program, or its process's when it was born; 0 = not known */
-	uint32_t first, last;     /* events */
-	uint64_t start_ns, end_ns; /* end of the last event so far while it runs */
-	uint32_t ended;           /* 1: there is its EXIT event */
-	int32_t status;           /* then: wait status */
-};
-
-struct digest;
-
-/* What there is at one moment; valid until digest_release(). Records, names and threads cannot be trusted to agree: the bytes may be a stranger's. */
-struct digest_view {
-	const struct digest_record *record; /* of event number i + 1 */
-	uint64_t n;
-	const struct digest_thread *thread; /* in order of birth */
-	uint32_t n_threads;
-	uint32_t n_names;
-	bool finished;    /* that is all there will be */
-	uint64_t end_ns;  /* time of the last event */
-	const struct digest *digest;
-};
-
-/* Opens or begins the digest of a recording of the store in dir (copied). ERR_NOT_FOUND, ERR_CORRUPT, ... To be given back by digest_unref(). */
-int digest_open(const char *dir, const struct store_id *id, struct digest **ret, struct errinfo *ei) MUST_CHECK;
-struct digest *digest_ref(struct digest *d);
-void digest_unref(struct digest *d);
-void digest_unrefp(struct digest **d);
-const struct store_id *digest_id(const struct digest *d);
-/* Adds what there is more of the recording, until os_mono_ns() is deadline_ns. 1: it has all that can be read now; 0: there is more. Errors are of reading: what there is stays good.
- * ERR_LIMIT: it would be too large. */
-int digest_extend(struct digest *d, uint64_t deadline_ns, struct errinfo *ei) MUST_CHECK;
-/* Bytes of memory that it needs (not of mapped files). */
-uint64_t digest_memory(struct digest *d);
-
-void digest_view(struct digest *d, struct digest_view *ret);
-void digest_release(const struct digest_view *v); /* for CLEANUP too */
-/* NULL when there is none. */
-const struct digest_record *digest_at(const struct digest_view *v, uint64_t number);
-const struct digest_thread *digest_thread(const struct digest_view *v, uint32_t number);
-const char *digest_name(const struct digest_view *v, uint32_t name);
-/* From entry to end of a call that others ran beside, 0 when not known. */
-uint64_t digest_duration(const struct digest_view *v, uint64_t number);
-
-/* Removes digests of recordings that are not in the store any more, and what is no digest of this version. */
-void digest_sweep(const char *dir);
+int digests_new(struct digests **ret) MUST_CHECK;
+void digests_free(struct digests *p);
+/* The digest of r's recording, read on for about that long and locked: nobody else changes it until it is given back. Blocks while others have it. */
+int digests_get(struct digests *p, struct store_reader *r, unsigned budget_ms, struct digest **ret, struct errinfo *ei) MUST_CHECK;
+void digests_put(struct digests *p, struct digest *d);
 
 #endif

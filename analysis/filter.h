@@ -6,7 +6,7 @@
 #define ANALYSIS_FILTER_H
 
 #include <stdbool.h>
-#include "analysis/digest.h"
+#include "analysis/evindex.h"
 #include "analysis/evprint.h"
 
 #define FILTER_TEXT_MAX 4096u
@@ -41,10 +41,10 @@ size_t filter_terms(const struct filter *f);
 bool filter_chip(const struct filter *f, size_t i, struct filter_chip *ret);
 /* Appends a text that is the same for filters that mean the same. */
 void filter_put_key(const struct filter *f, struct buf *out);
-/* Do events have to be printed for it, whatever the digest says? */
+/* Do events have to be printed for it, whatever the index says? */
 bool filter_wants_lines(const struct filter *f);
 
-/* A filter at work on one digest: what it has found out about names and threads. Not thread-safe. */
+/* A filter at work on one index: what it has found out about names and threads. Not thread-safe. */
 struct filter_run;
 int filter_run_new(const struct filter *f, struct filter_run **ret) MUST_CHECK; /* f is borrowed */
 void filter_run_free(struct filter_run *r);
@@ -56,9 +56,9 @@ enum filter_verdict {
 };
 
 /* Of event `number` of the view. -ENOMEM. */
-int filter_record(struct filter_run *r, const struct digest_view *v, uint64_t number) MUST_CHECK;
+int filter_record(struct filter_run *r, const struct evindex_view *v, uint64_t number) MUST_CHECK;
 /* After FILTER_LINE: does the event pass, whose line this is? */
-bool filter_line(const struct filter_run *r, const struct digest_view *v, uint64_t number, const char *line, size_t n);
+bool filter_line(const struct filter_run *r, const struct evindex_view *v, uint64_t number, const char *line, size_t n);
 /* Does the pattern with * and ? fit? A pattern that begins with neither / nor * may begin at any part of the path. */
 bool filter_glob(const char *pattern, const char *path);
 

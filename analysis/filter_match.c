@@ -74,7 +74,7 @@ bool filter_glob(const char *pattern, const char *path)
 
 /* --- terms --- */
 
-static int name_fits(struct filter_run *r, size_t term, const struct digest_view *v, uint32_t name)
+static int name_fits(struct filter_run *r, size_t term, const struct evindex_view *v, uint32_t name)
 {
 	uint8_t *more;
 	uint32_t n;
@@ -91,11 +91,11 @@ static int name_fits(struct filter_run *r, size_t term, const struct digest_view
 		r->n_names[term] = n;
 	}
 	if (r->name_fits[term][name] == NOT_KNOWN)
-		r->name_fits[term][name] = filter_glob(r->f->term[term].value, digest_name(v, name)) ? FITS : FITS_NOT;
+		r->name_fits[term][name] = filter_glob(r->f->term[term].value, evindex_name(v, name)) ? FITS : FITS_NOT;
 	return r->name_fits[term][name] == FITS;
 }
 
-static int match_path(struct filter_run *r, size_t term, const struct digest_view *v, const struct digest_record *rec)
+static int match_path(struct filter_run *r, size_t term, const struct evindex_view *v, const struct evindex_record *rec)
 {
 	int fits = 0;
 
@@ -104,16 +104,16 @@ static int match_path(struct filter_run *r, size_t term, const struct digest_vie
 	return fits;
 }
 
-static int match_fd(const struct filter_term *t, const struct digest_record *rec)
+static int match_fd(const struct filter_term *t, const struct evindex_record *rec)
 {
 	bool large = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rec->fd); i++) {
 		if (rec->fd[i] >= 0 && filter_in_ranges(t, (uint64_t)rec->fd[i]))
 			return FILTER_YES;
-		large = large || rec->fd[i] == DIGEST_LARGE_FD;
+		large = large || rec->fd[i] == EVINDEX_LARGE_FD;
 	}
-	return large || (rec->bits & DIGEST_MORE_FDS) ? FILTER_LINE : FILTER_NO;
+	return large || (rec->bits & EVINDEX_MORE_FDS) ? FILTER_LINE : FILTER_NO;
 }
 
 static bool has_sysno(uint8_t kind)
@@ -122,7 +122,7 @@ static bool has_sysno(uint8_t kind)
 	       kind == EVENT_EXEC;
 }
 
-static bool match_sysno(const struct filter_term *t, const struct digest_record *rec)
+static bool match_sysno(const struct filter_term *t, const struct evindex_record *rec)
 {
 	if (!has_sysno(rec->kind) || rec->sysno >= SYS_TABLE_MAX)
 		return false;
@@ -131,21 +131,21 @@ static bool match_sysno(const struct filter_term *t, const struct digest_record 
 	return t->syscalls[rec->sysno / 64] >> rec->sysno % 64 & 1;
 }
 
-static bool match_thread(const struct filter_term *t, const struct digest_view *v, const struct digest_record *rec)
+static bool match_thread(const struct filter_term *t, const struct evindex_view *v, const struct evindex_record *rec)
 {
-	const struct digest_thread *thread = t->key == FILTER_THREAD ? NULL : digest_thread(v, rec->thread);
+	const struct evindex_thread *thread = t->key == FILTER_THREAD ? NULL : evindex_thread(v, rec->thread);
 
 	if (t->key == FILTER_THREAD)
 		return filter_in_ranges(t, rec->thread);
 	return thread && filter_in_ranges(t, (uint64_t)(t->key == FILTER_PID ? thread->pid : thread->tid));
 }
 
-static bool match_duration(const struct filter_term *t, const struct digest_view *v, uint64_t number, const struct digest_record *rec)
+static bool match_duration(const struct filter_term *t, const struct evindex_view *v, uint64_t number, const struct evindex_record *rec)
 {
-	return rec->kind == EVENT_SYSCALL_EXIT && rec->partner && filter_in_ranges(t, digest_duration(v, number));
+	return rec->kind == EVENT_SYSCALL_EXIT && rec->partner && filter_in_ranges(t, evindex_duration(v, number));
 }
 
-static int match_term(struct filter_run *r, size_t term, const struct digest_view *v, uint64_t number, const struct digest_record *rec)
+static int match_term(struct filter_run *r, size_t term, const struct evindex_view *v, uint64_t number, const struct evindex_record *rec)
 {
 	const struct filter_term *t = &r->f->term[term];
 
@@ -164,9 +164,9 @@ static int match_term(struct filter_run *r, size_t term, const struct digest_vie
 	case FILTER_PATH:
 		return match_path(r, term, v, rec);
 	case FILTER_ERRNO:
-		return (rec->bits & DIGEST_FAILED) && filter_in_ranges(t, (uint64_t)-rec->result);
+		return (rec->bits & EVINDEX_FAILED) && filter_in_ranges(t, (uint64_t)-rec->result);
 	case FILTER_FAILED:
-		return (rec->bits & DIGEST_FAILED) != 0;
+		return (rec->bits & EVINDEX_FAILED) != 0;
 	case FILTER_SIGNAL:
 		return rec->kind == EVENT_SIGNAL && filter_in_ranges(t, rec->sysno);
 	case FILTER_KIND:
@@ -183,9 +183,9 @@ static int match_term(struct filter_run *r, size_t term, const struct digest_vie
 	return FILTER_NO;
 }
 
-int filter_record(struct filter_run *r, const struct digest_view *v, uint64_t number)
+int filter_record(struct filter_run *r, const struct evindex_view *v, uint64_t number)
 {
-	const struct digest_record *rec = digest_at(v, number);
+	const struct evindex_record *rec = evindex_at(v, number);
 	int verdict = FILTER_YES;
 
 	for (size_t i = 0; rec && i < r->f->n; i++) {
@@ -239,9 +239,9 @@ static bool shows_fd(const struct filter_term *t, const char *line, size_t n)
 	return false;
 }
 
-bool filter_line(const struct filter_run *r, const struct digest_view *v, uint64_t number, const char *line, size_t n)
+bool filter_line(const struct filter_run *r, const struct evindex_view *v, uint64_t number, const char *line, size_t n)
 {
-	const struct digest_record *rec = digest_at(v, number);
+	const struct evindex_record *rec = evindex_at(v, number);
 
 	for (size_t i = 0; rec && i < r->f->n; i++) {
 		const struct filter_term *t = &r->f->term[i];

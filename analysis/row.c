@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "store/event_json.h"
 
-void row_init(struct row_maker *m, struct store_reader *reader, const struct digest_view *view, uint32_t string_max)
+void row_init(struct row_maker *m, struct store_reader *reader, const struct evindex_view *view, uint32_t string_max)
 {
 	*m = (struct row_maker){ .reader = reader, .view = view };
 	evprint_init(&m->printer, reader, string_max);
@@ -33,7 +33,7 @@ static int read_event(struct row_maker *m, uint64_t number, const struct event *
 /* The end of a call shows what its entry had. */
 static int meet_entry(struct row_maker *m, uint64_t number, struct errinfo *ei)
 {
-	const struct digest_record *rec = m->rec;
+	const struct evindex_record *rec = m->rec;
 	const struct event *ev;
 	int r;
 
@@ -51,7 +51,7 @@ int row_make(struct row_maker *m, uint64_t number, struct errinfo *ei)
 	int r;
 
 	m->ev = NULL;
-	m->rec = digest_at(m->view, number);
+	m->rec = evindex_at(m->view, number);
 	r = meet_entry(m, number, ei);
 	if (r >= 0)
 		r = read_event(m, number, &m->ev, ei);
@@ -122,9 +122,9 @@ static void put_flags(struct buf *out, uint32_t flags)
 	buf_printf(out, "]");
 }
 
-static const struct digest_thread *thread_of(const struct row_maker *m)
+static const struct evindex_thread *thread_of(const struct row_maker *m)
 {
-	return m->ev->thread ? digest_thread(m->view, m->ev->thread) : NULL;
+	return m->ev->thread ? evindex_thread(m->view, m->ev->thread) : NULL;
 }
 
 static size_t args_of(const struct row_maker *m, const char **ret)
@@ -148,13 +148,13 @@ static const char *errno_of(const struct row_maker *m, char text[16])
 /* From entry to end, for both halves. */
 static uint64_t duration_of(const struct row_maker *m)
 {
-	return m->rec && m->rec->partner ? digest_duration(m->view, m->ev->number) : 0;
+	return m->rec && m->rec->partner ? evindex_duration(m->view, m->ev->number) : 0;
 }
 
 void row_put_json(const struct row_maker *m, struct buf *out)
 {
 	const struct event *ev = m->ev;
-	const struct digest_thread *t = thread_of(m);
+	const struct evindex_thread *t = thread_of(m);
 	const char *args;
 	char text[16];
 	size_t n = args_of(m, &args);
@@ -204,7 +204,7 @@ void row_put_csv_head(struct buf *out)
 void row_put_csv(const struct row_maker *m, struct buf *out)
 {
 	const struct event *ev = m->ev;
-	const struct digest_thread *t = thread_of(m);
+	const struct evindex_thread *t = thread_of(m);
 	const char *args, *stream = stream_of(ev), *error;
 	char text[16];
 	size_t n = args_of(m, &args);

@@ -2,21 +2,21 @@
 #ifndef ANALYSIS_ROW_H
 #define ANALYSIS_ROW_H
 
-#include "analysis/digest.h"
+#include "analysis/evindex.h"
 #include "analysis/evprint.h"
 
 #define ROW_BUFFERS_MAX 4096u /* buffers that a detail lists */
 
 struct row_maker {
 	struct store_reader *reader;     /* borrowed */
-	const struct digest_view *view;  /* borrowed */
+	const struct evindex_view *view;  /* borrowed */
 	struct evprint printer;
 	struct evprint_row row;
 	const struct event *ev;          /* made last; valid until the next one is made */
-	const struct digest_record *rec; /* NULL: the digest has not come so far */
+	const struct evindex_record *rec; /* NULL: the index has not come so far */
 };
 
-void row_init(struct row_maker *m, struct store_reader *reader, const struct digest_view *view, uint32_t string_max);
+void row_init(struct row_maker *m, struct store_reader *reader, const struct evindex_view *view, uint32_t string_max);
 void row_done(struct row_maker *m); /* for CLEANUP too */
 /* Makes the row of an event. -ERANGE: there is no such event (now). Errors of reading, -ENOMEM. Cheap for the event behind the last one. */
 int row_make(struct row_maker *m, uint64_t number, struct errinfo *ei) MUST_CHECK;

@@ -133,19 +133,19 @@ static json_t *buffer_of_arg(const json_t *buffers, int arg)
 /* What is behind a descriptor argument: the n-th one of the call. */
 static const char *fd_path(const struct row_maker *m, unsigned nth, int fd)
 {
-	const struct digest_record *rec = m->rec;
+	const struct evindex_record *rec = m->rec;
 	bool second_path;
 
 	if (!rec || nth > 1 || rec->fd[nth] != fd)
 		return NULL;
 	if (nth == 0)
-		return digest_name(m->view, rec->name[2]);
+		return evindex_name(m->view, rec->name[2]);
 	second_path = false;
 	for (unsigned i = 0, paths = 0; i < 6; i++) {
 		paths += sys_row(rec->sysno)->arg[i].kind == SYS_ARG_PATH;
 		second_path = paths > 1;
 	}
-	return second_path ? NULL : digest_name(m->view, rec->name[1]);
+	return second_path ? NULL : evindex_name(m->view, rec->name[1]);
 }
 
 static json_t *fd_of_arg(const struct row_maker *m, const struct sys_arg *a, uint64_t value, unsigned *nth)

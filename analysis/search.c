@@ -1,4 +1,4 @@
-/* See search.h. Two lists, newest use first, under one lock; a search and a digest have their own locks. */
+/* See search.h. Two lists, newest use first, under one lock; a search and an index have their own locks. */
 #include "analysis/search.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include "base/os.h"
 
-#define STEP_NS 20000000u  /* how long a search or digest is kept from others at a time */
+#define STEP_NS 20000000u  /* how long a search or evindex is kept from others at a time */
 #define STEP_EVENTS 4096u  /* records looked at before the clock is */
 #define LINES_PER_LOOK 64u
 
@@ -17,7 +17,7 @@ struct search {
 	_Atomic unsigned users;
 	struct search *next; /* list of searches */
 	struct searches *all;
-	struct digest *digest;
+	struct evindex *evindex;
 	char *key;           /* recording and filter */
 	struct filter *f;    /* owned */
 	_Atomic uint64_t asked_ns;
@@ -38,9 +38,9 @@ struct search {
 	struct buf line;
 };
 
-struct kept_digest {
-	struct kept_digest *next;
-	struct digest *digest;
+struct kept_evindex {
+	struct kept_evindex *next;
+	struct evindex *evindex;
 	_Atomic uint64_t asked_ns;
 	_Atomic bool idle;
 };
@@ -50,7 +50,7 @@ struct searches {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct search *search;      /* newest use first */
-	struct kept_digest *digest; /* newest use first */
+	struct kept_evindex *evindex; /* newest use first */
 	bool stop, running;
 	pthread_t thread;
 };
@@ -65,7 +65,7 @@ static void search_free(struct search *q)
 	buf_done(&q->line);
 	filter_run_free(q->run);
 	filter_free(q->f);
-	digest_unref(q->digest);
+	evindex_unref(q->evindex);
 	pthread_mutex_destroy(&q->lock);
 	free(q->match);
 	free(q->key);
@@ -83,9 +83,9 @@ void search_unrefp(struct search **q)
 	search_unref(*q);
 }
 
-static void kept_free(struct kept_digest *k)
+static void kept_free(struct kept_evindex *k)
 {
-	digest_unref(k->digest);
+	evindex_unref(k->evindex);
 	free(k);
 }
 
@@ -105,7 +105,7 @@ int searches_new(const char *dir, struct searches **ret)
 	pthread_condattr_destroy(&attr);
 	s->dir = os_strdup(dir);
 	if (s->dir)
-		digest_sweep(dir);
+		evindex_sweep(dir);
 	s->running = s->dir && pthread_create(&s->thread, NULL, background, s) == 0;
 	if (!s->running) {
 		searches_free(s);
@@ -118,7 +118,7 @@ int searches_new(const char *dir, struct searches **ret)
 void searches_free(struct searches *s)
 {
 	struct search *q;
-	struct kept_digest *k;
+	struct kept_evindex *k;
 
 	if (!s)
 		return;
@@ -132,8 +132,8 @@ void searches_free(struct searches *s)
 		s->search = q->next;
 		search_unref(q);
 	}
-	while ((k = s->digest)) {
-		s->digest = k->next;
+	while ((k = s->evindex)) {
+		s->evindex = k->next;
 		kept_free(k);
 	}
 	pthread_mutex_destroy(&s->lock);
@@ -142,30 +142,30 @@ void searches_free(struct searches *s)
 	free(s);
 }
 
-/* --- digests --- */
+/* --- indexes --- */
 
-/* Locked. The digest comes to the front of the list. */
-static struct kept_digest *find_digest(struct searches *s, const struct store_id *id)
+/* Locked. The index comes to the front of the list. */
+static struct kept_evindex *find_evindex(struct searches *s, const struct store_id *id)
 {
-	for (struct kept_digest **at = &s->digest, *k; (k = *at); at = &k->next) {
-		if (strcmp(digest_id(k->digest)->hex, id->hex))
+	for (struct kept_evindex **at = &s->evindex, *k; (k = *at); at = &k->next) {
+		if (strcmp(evindex_id(k->evindex)->hex, id->hex))
 			continue;
 		*at = k->next;
-		k->next = s->digest;
-		return s->digest = k;
+		k->next = s->evindex;
+		return s->evindex = k;
 	}
 	return NULL;
 }
 
-/* Locked. Drops digests from the end of the list, those that nobody has now are freed by it. */
-static void trim_digests(struct searches *s)
+/* Locked. Drops indexes from the end of the list, those that nobody has now are freed by it. */
+static void trim_evindexs(struct searches *s)
 {
 	uint64_t bytes = 0;
 	unsigned n = 0;
 
-	for (struct kept_digest **at = &s->digest, *k; (k = *at);) {
-		bytes += digest_memory(k->digest);
-		if (n++ && (n > SEARCH_DIGESTS_MAX || bytes > SEARCH_DIGEST_MEMORY_MAX)) {
+	for (struct kept_evindex **at = &s->evindex, *k; (k = *at);) {
+		bytes += evindex_memory(k->evindex);
+		if (n++ && (n > SEARCH_EVINDEXS_MAX || bytes > SEARCH_EVINDEX_MEMORY_MAX)) {
 			*at = k->next;
 			kept_free(k);
 		} else {
@@ -174,61 +174,61 @@ static void trim_digests(struct searches *s)
 	}
 }
 
-static int open_digest(struct searches *s, const struct store_id *id, struct errinfo *ei)
+static int open_evindex(struct searches *s, const struct store_id *id, struct errinfo *ei)
 {
-	struct kept_digest *k = os_calloc(1, sizeof(*k));
-	int r = k ? digest_open(s->dir, id, &k->digest, ei) : -ENOMEM;
+	struct kept_evindex *k = os_calloc(1, sizeof(*k));
+	int r = k ? evindex_open(s->dir, id, &k->evindex, ei) : -ENOMEM;
 
 	if (r < 0) {
 		free(k);
 		return r;
 	}
 	pthread_mutex_lock(&s->lock);
-	if (find_digest(s, id)) { /* somebody was faster */
+	if (find_evindex(s, id)) { /* somebody was faster */
 		kept_free(k);
 	} else {
-		k->next = s->digest;
-		s->digest = k;
-		trim_digests(s);
+		k->next = s->evindex;
+		s->evindex = k;
+		trim_evindexs(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return 0;
 }
 
-static int get_digest(struct searches *s, const struct store_id *id, struct digest **ret, struct errinfo *ei)
+static int get_evindex(struct searches *s, const struct store_id *id, struct evindex **ret, struct errinfo *ei)
 {
-	struct kept_digest *k;
+	struct kept_evindex *k;
 	int r = 0;
 
 	for (int tries = 0; tries < 3 && r >= 0; tries++) {
 		pthread_mutex_lock(&s->lock);
-		k = find_digest(s, id);
+		k = find_evindex(s, id);
 		if (k) {
 			k->asked_ns = os_mono_ns();
-			*ret = digest_ref(k->digest);
+			*ret = evindex_ref(k->evindex);
 		}
 		pthread_mutex_unlock(&s->lock);
 		if (k)
 			return 0;
-		r = open_digest(s, id, ei);
+		r = open_evindex(s, id, ei);
 	}
 	return r < 0 ? r : -EAGAIN;
 }
 
-static void drop_digest(struct searches *s, const struct store_id *id)
+static void drop_evindex(struct searches *s, const struct store_id *id)
 {
-	struct kept_digest *k;
+	struct kept_evindex *k;
 
 	pthread_mutex_lock(&s->lock);
-	k = find_digest(s, id);
+	k = find_evindex(s, id);
 	if (k)
-		s->digest = k->next;
+		s->evindex = k->next;
 	pthread_mutex_unlock(&s->lock);
 	if (k)
 		kept_free(k);
 }
 
-/* There is work for the background thread: this search, or this digest. */
+/* There is work for the background thread: this search, or this evindex. */
 static void wake_search(struct searches *s, struct search *q)
 {
 	pthread_mutex_lock(&s->lock);
@@ -237,12 +237,12 @@ static void wake_search(struct searches *s, struct search *q)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void wake_digest(struct searches *s, const struct store_id *id)
+static void wake_evindex(struct searches *s, const struct store_id *id)
 {
-	struct kept_digest *k;
+	struct kept_evindex *k;
 
 	pthread_mutex_lock(&s->lock);
-	k = find_digest(s, id);
+	k = find_evindex(s, id);
 	if (k)
 		k->idle = false;
 	pthread_cond_signal(&s->wake);
@@ -250,32 +250,32 @@ static void wake_digest(struct searches *s, const struct store_id *id)
 }
 
 /* In steps, so that others get at it in between. */
-static int extend_within(struct digest *d, uint64_t deadline_ns, struct errinfo *ei)
+static int extend_within(struct evindex *d, uint64_t deadline_ns, struct errinfo *ei)
 {
 	uint64_t now;
 	int r;
 
 	do {
 		now = os_mono_ns();
-		r = digest_extend(d, MIN(deadline_ns, now + STEP_NS), ei);
+		r = evindex_extend(d, MIN(deadline_ns, now + STEP_NS), ei);
 	} while (r == 0 && now < deadline_ns);
 	return r;
 }
 
-int searches_digest(struct searches *s, const struct store_id *id, uint64_t budget_ns, struct digest **ret, struct errinfo *ei)
+int searches_evindex(struct searches *s, const struct store_id *id, uint64_t budget_ns, struct evindex **ret, struct errinfo *ei)
 {
-	struct digest *d CLEANUP(digest_unrefp) = NULL;
-	int r = get_digest(s, id, &d, ei);
+	struct evindex *d CLEANUP(evindex_unrefp) = NULL;
+	int r = get_evindex(s, id, &d, ei);
 
 	if (r < 0)
 		return r;
 	r = extend_within(d, os_mono_ns() + budget_ns, ei);
 	if (r < 0) {
-		drop_digest(s, id); /* the next one who asks tries again */
+		drop_evindex(s, id); /* the next one who asks tries again */
 		return r;
 	}
 	if (r == 0)
-		wake_digest(s, id);
+		wake_evindex(s, id);
 	*ret = TAKE(d);
 	return 0;
 }
@@ -325,16 +325,16 @@ static int open_reader(struct search *q)
 	int r = q->store ? 0 : store_open(q->all->dir, false, &q->store, &q->why);
 
 	if (r >= 0)
-		r = store_reader_open(q->store, digest_id(q->digest), &q->reader, &q->why);
+		r = store_reader_open(q->store, evindex_id(q->evindex), &q->reader, &q->why);
 	if (r >= 0)
 		evprint_init(&q->printer, q->reader, 0);
 	return r;
 }
 
 /* Prints the event, as evprint does for who has seen all before it. */
-static int print_line(struct search *q, const struct digest_view *v, uint64_t number)
+static int print_line(struct search *q, const struct evindex_view *v, uint64_t number)
 {
-	const struct digest_record *rec = digest_at(v, number);
+	const struct evindex_record *rec = evindex_at(v, number);
 	uint64_t entry = rec->kind == EVENT_SYSCALL_EXIT && rec->partner < number ? rec->partner : 0;
 	int r = q->reader ? 0 : open_reader(q);
 
@@ -345,7 +345,7 @@ static int print_line(struct search *q, const struct digest_view *v, uint64_t nu
 }
 
 /* Events from q->scanned on, until one has to be printed that was not yet, or `most` were looked at. */
-static int scan(struct search *q, const struct digest_view *v, uint64_t most, unsigned *lines)
+static int scan(struct search *q, const struct evindex_view *v, uint64_t most, unsigned *lines)
 {
 	uint64_t end = MIN(v->n, q->scanned + most);
 
@@ -368,26 +368,26 @@ static int scan(struct search *q, const struct digest_view *v, uint64_t most, un
 	return 0;
 }
 
-/* Locked. One step, of the digest when it is short, then of the search. 1: nothing is left to do for now. */
+/* Locked. One step, of the index when it is short, then of the search. 1: nothing is left to do for now. */
 static int step(struct search *q, uint64_t deadline_ns)
 {
-	struct digest_view v;
+	struct evindex_view v;
 	unsigned lines = LINES_PER_LOOK;
 	int up_to_date = 1, r;
 
-	digest_view(q->digest, &v);
+	evindex_view(q->evindex, &v);
 	if (q->scanned >= v.n && !v.finished) {
-		digest_release(&v);
-		up_to_date = digest_extend(q->digest, MIN(deadline_ns, os_mono_ns() + STEP_NS), &q->why);
+		evindex_release(&v);
+		up_to_date = evindex_extend(q->evindex, MIN(deadline_ns, os_mono_ns() + STEP_NS), &q->why);
 		if (up_to_date < 0)
 			return up_to_date;
-		digest_view(q->digest, &v);
+		evindex_view(q->evindex, &v);
 	} else if (!v.finished) {
 		up_to_date = 0;
 	}
 	r = scan(q, &v, STEP_EVENTS, &lines);
 	q->complete = up_to_date == 1 && q->scanned >= v.n;
-	digest_release(&v);
+	evindex_release(&v);
 	return r < 0 ? r : q->complete;
 }
 
@@ -447,7 +447,7 @@ static void trim_searches(struct searches *s)
 	}
 }
 
-static int search_new(struct searches *s, struct digest *d, const char *key, const struct filter *f, struct search **ret)
+static int search_new(struct searches *s, struct evindex *d, const char *key, const struct filter *f, struct search **ret)
 {
 	struct search *q = os_calloc(1, sizeof(*q));
 	int r;
@@ -456,7 +456,7 @@ static int search_new(struct searches *s, struct digest *d, const char *key, con
 		return -ENOMEM;
 	q->users = 1;
 	q->all = s;
-	q->digest = digest_ref(d);
+	q->evindex = evindex_ref(d);
 	q->key = os_strdup(key);
 	pthread_mutex_init(&q->lock, NULL);
 	r = q->key ? filter_copy(f, &q->f) : -ENOMEM;
@@ -471,21 +471,21 @@ static int search_new(struct searches *s, struct digest *d, const char *key, con
 }
 
 /* The search, made when there is none, with one more user. */
-static int get_search(struct searches *s, struct digest *d, const struct filter *f, struct search **ret)
+static int get_search(struct searches *s, struct evindex *d, const struct filter *f, struct search **ret)
 {
 	struct buf key CLEANUP(buf_done) = { 0 };
 	struct search *q, *fresh = NULL;
 	int r = 0;
 
-	buf_printf(&key, "%s ", digest_id(d)->hex);
+	buf_printf(&key, "%s ", evindex_id(d)->hex);
 	filter_put_key(f, &key);
 	buf_put_u8(&key, 0);
 	if (buf_error(&key))
 		return buf_error(&key);
 	pthread_mutex_lock(&s->lock);
 	q = find_search(s, (char *)key.data);
-	/* one that failed, or is of a digest that was given up, is begun anew */
-	if (q && (q->error || q->digest != d)) {
+	/* one that failed, or is of an index that was given up, is begun anew */
+	if (q && (q->error || q->evindex != d)) {
 		s->search = q->next;
 		search_unref(q);
 		q = NULL;
@@ -509,10 +509,10 @@ static int get_search(struct searches *s, struct digest *d, const struct filter 
 int searches_find(struct searches *s, const struct store_id *id, const struct filter *f, uint64_t budget_ns, uint64_t enough, struct search **ret,
 		  struct search_state *ret_state, struct errinfo *ei)
 {
-	struct digest *d CLEANUP(digest_unrefp) = NULL;
+	struct evindex *d CLEANUP(evindex_unrefp) = NULL;
 	struct search *q CLEANUP(search_unrefp) = NULL;
-	struct digest_view v;
-	int r = get_digest(s, id, &d, ei);
+	struct evindex_view v;
+	int r = get_evindex(s, id, &d, ei);
 
 	if (r >= 0)
 		r = get_search(s, d, f, &q);
@@ -520,14 +520,14 @@ int searches_find(struct searches *s, const struct store_id *id, const struct fi
 		return r;
 	r = go_on(q, os_mono_ns() + budget_ns, enough);
 	if (r < 0) {
-		if (digest_extend(d, 0, NULL) < 0)
-			drop_digest(s, id);
+		if (evindex_extend(d, 0, NULL) < 0)
+			drop_evindex(s, id);
 		return errinfo_set(ei, r, "%s", q->why.text[0] ? q->why.text : err_str(r));
 	}
 	pthread_mutex_lock(&q->lock);
-	digest_view(d, &v);
+	evindex_view(d, &v);
 	*ret_state = (struct search_state){ .found = q->n, .scanned = q->scanned, .last = v.n, .complete = q->complete && q->scanned == v.n };
-	digest_release(&v);
+	evindex_release(&v);
 	pthread_mutex_unlock(&q->lock);
 	if (!ret_state->complete)
 		wake_search(s, q);
@@ -564,13 +564,13 @@ uint64_t search_place(struct search *q, uint64_t event)
 
 /* --- in the background --- */
 
-/* Locked. Something to go on with: a search, or a digest, with one more user. */
-static bool find_work(struct searches *s, struct search **ret_search, struct digest **ret_digest)
+/* Locked. Something to go on with: a search, or an index, with one more user. */
+static bool find_work(struct searches *s, struct search **ret_search, struct evindex **ret_evindex)
 {
 	uint64_t now = os_mono_ns();
 
 	*ret_search = NULL;
-	*ret_digest = NULL;
+	*ret_evindex = NULL;
 	for (struct search *q = s->search; q; q = q->next) {
 		if (q->idle || now - q->asked_ns > SEARCH_NOBODY_NS)
 			continue;
@@ -578,17 +578,17 @@ static bool find_work(struct searches *s, struct search **ret_search, struct dig
 		*ret_search = q;
 		return true;
 	}
-	for (struct kept_digest *k = s->digest; k; k = k->next) {
+	for (struct kept_evindex *k = s->evindex; k; k = k->next) {
 		if (k->idle || now - k->asked_ns > SEARCH_NOBODY_NS)
 			continue;
 		k->idle = true; /* until somebody says otherwise */
-		*ret_digest = digest_ref(k->digest);
+		*ret_evindex = evindex_ref(k->evindex);
 		return true;
 	}
 	return false;
 }
 
-static void work(struct searches *s, struct search *q, struct digest *d)
+static void work(struct searches *s, struct search *q, struct evindex *d)
 {
 	uint64_t until = os_mono_ns() + STEP_NS;
 
@@ -598,8 +598,8 @@ static void work(struct searches *s, struct search *q, struct digest *d)
 		search_unref(q);
 	} else {
 		if (extend_within(d, until, NULL) == 0)
-			wake_digest(s, digest_id(d));
-		digest_unref(d);
+			wake_evindex(s, evindex_id(d));
+		evindex_unref(d);
 	}
 }
 
@@ -607,7 +607,7 @@ static void *background(void *ctx)
 {
 	struct searches *s = ctx;
 	struct search *q;
-	struct digest *d;
+	struct evindex *d;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {

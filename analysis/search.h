@@ -1,4 +1,4 @@
-/* What is kept of recordings between requests: their digests, and which events filters have found; shared by any number of threads.
+/* What is kept of recordings between requests: their indexes, and which events filters have found; shared by any number of threads.
  *
  * A search goes on for as long as somebody asks for it: by those who ask, within the time that they have, and by one thread in the background. Memory is bounded: what has not been
  * asked for longest goes first. */
@@ -10,8 +10,8 @@
 #define SEARCH_NOBODY_NS 10000000000u    /* not asked for so long: the background thread leaves it */
 #define SEARCH_MATCHES_MAX (16u << 20)   /* of one search: more are ERR_LIMIT */
 #define SEARCH_MEMORY_MAX (96u << 20)    /* of all searches that nobody uses now */
-#define SEARCH_DIGEST_MEMORY_MAX (96u << 20) /* ... of digests in memory */
-#define SEARCH_DIGESTS_MAX 256u
+#define SEARCH_EVINDEX_MEMORY_MAX (96u << 20) /* ... of indexes in memory */
+#define SEARCH_EVINDEXS_MAX 256u
 #define SEARCHES_MAX 256u
 
 struct searches;
@@ -21,13 +21,13 @@ struct search;
 int searches_new(const char *dir, struct searches **ret) MUST_CHECK;
 void searches_free(struct searches *s);
 
-/* The digest of a recording, with what could be added to it within budget_ns (0: as it is). To be given back by digest_unref(). */
-int searches_digest(struct searches *s, const struct store_id *id, uint64_t budget_ns, struct digest **ret, struct errinfo *ei) MUST_CHECK;
+/* The index of a recording, with what could be added to it within budget_ns (0: as it is). To be given back by evindex_unref(). */
+int searches_evindex(struct searches *s, const struct store_id *id, uint64_t budget_ns, struct evindex **ret, struct errinfo *ei) MUST_CHECK;
 
 struct search_state {
 	uint64_t found;   /* matches so far */
 	uint64_t scanned; /* events looked at */
-	uint64_t last;    /* events that the digest has */
+	uint64_t last;    /* events that the index has */
 	bool complete;    /* all events of the recording that can be read now were looked at */
 };
 

@@ -1,4 +1,4 @@
-/* hermit events: what a recording says, event by event; as text like strace, as one JSON object a line, or as CSV. With --filter the digest tells which events need not be read. */
+/* hermit events: what a recording says, event by event; as text like strace, as one JSON object a line, or as CSV. With --filter the index tells which events need not be read. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ struct listing {
 	const struct values *v;
 	enum format format;
 	struct row_maker rows;   /* its printer is used for all formats */
-	struct digest *digest;   /* with --filter and for CSV */
-	struct digest_view view;
+	struct evindex *evindex;   /* with --filter and for CSV */
+	struct evindex_view view;
 	struct filter *filter;   /* NULL: none */
 	struct filter_run *run;
 	bool wanted[SYS_TABLE_MAX]; /* by --syscall; all when none was given */
@@ -118,13 +118,13 @@ static void print_text(struct listing *l, const struct event *ev, struct buf *b)
 	fwrite(b->data, 1, b->len, stdout);
 }
 
-/* CSV has columns of the digest: the row is made with what it knows of the event. */
+/* CSV has columns of the index: the row is made with what it knows of the event. */
 static int print_csv(struct listing *l, const struct event *ev, struct buf *b)
 {
 	int r;
 
 	l->rows.ev = ev;
-	l->rows.rec = digest_at(&l->view, ev->number);
+	l->rows.rec = evindex_at(&l->view, ev->number);
 	r = evprint_row(&l->rows.printer, ev, &l->rows.row);
 	if (r < 0)
 		return r;
@@ -189,7 +189,7 @@ static int list_all(struct listing *l, struct store_reader *reader, struct buf *
 static int list_one(struct listing *l, struct store_reader *reader, uint64_t number, int verdict, struct buf *b, struct errinfo *ei)
 {
 	struct evprint *p = &l->rows.printer;
-	const struct digest_record *rec = digest_at(&l->view, number);
+	const struct evindex_record *rec = evindex_at(&l->view, number);
 	uint64_t entry = rec->kind == EVENT_SYSCALL_EXIT && rec->partner < number ? rec->partner : 0;
 	struct buf line CLEANUP(buf_done) = { 0 };
 	const struct event *ev;
@@ -233,17 +233,17 @@ static int list_filtered(struct listing *l, struct store_reader *reader, struct 
 	return r;
 }
 
-static int open_digest(struct listing *l, struct store_reader *reader, struct errinfo *ei)
+static int open_evindex(struct listing *l, struct store_reader *reader, struct errinfo *ei)
 {
 	const struct manifest *m = store_reader_manifest(reader);
-	int r = digest_open(store_dir(store_reader_store(reader)), &m->id, &l->digest, ei);
+	int r = evindex_open(store_dir(store_reader_store(reader)), &m->id, &l->evindex, ei);
 
 	if (r >= 0)
-		r = digest_extend(l->digest, UINT64_MAX, ei);
+		r = evindex_extend(l->evindex, UINT64_MAX, ei);
 	if (r >= 0 && l->filter)
 		r = filter_run_new(l->filter, &l->run);
 	if (r >= 0)
-		digest_view(l->digest, &l->view);
+		evindex_view(l->evindex, &l->view);
 	return r;
 }
 
@@ -254,7 +254,7 @@ static int list_events(struct listing *l, struct store_reader *reader, struct er
 	int r = store_reader_count(reader, &count, ei);
 
 	if (r >= 0 && (l->filter || l->format == FORMAT_CSV))
-		r = open_digest(l, reader, ei);
+		r = open_evindex(l, reader, ei);
 	if (r >= 0 && l->format == FORMAT_CSV) {
 		row_put_csv_head(&b);
 		fwrite(b.data, 1, b.len, stdout);
@@ -295,9 +295,9 @@ static int show(struct listing *l, struct store *s, const struct store_id *id)
 		row_init(&l->rows, reader, &l->view, (uint32_t)l->v->string_max);
 		r = list_events(l, reader, &ei);
 		row_done(&l->rows);
-		digest_release(&l->view);
+		evindex_release(&l->view);
 		filter_run_free(l->run);
-		digest_unref(l->digest);
+		evindex_unref(l->evindex);
 	}
 	if (r >= 0) {
 		tell_hidden(l);

@@ -1,6 +1,6 @@
-/* See digest_priv.h. A file gets its name when it is whole, so that a crash leaves nothing; its space is allocated before it is written through a mapping, so that a full disk
+/* See evindex_priv.h. A file gets its name when it is whole, so that a crash leaves nothing; its space is allocated before it is written through a mapping, so that a full disk
  * is an error and no signal. Where no file can be had the records stay in memory. */
-#include "analysis/digest_priv.h"
+#include "analysis/evindex_priv.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -15,20 +15,20 @@
 #include "base/os.h"
 
 #define CACHE_DIR "cache"
-#define SUFFIX ".digest"
-#define SUFFIX_NEW ".digest-new"
+#define SUFFIX ".events"
+#define SUFFIX_NEW ".events-new"
 #define GROW_MAX (1u << 18) /* records */
 
-static_assert(sizeof(struct digest_record) == 48, "records are on disk");
-static_assert(sizeof(struct digest_thread) == 56, "threads are on disk");
-static_assert(sizeof(struct digest_head) <= DIGEST_HEAD_BYTES, "the head has its page");
+static_assert(sizeof(struct evindex_record) == 48, "records are on disk");
+static_assert(sizeof(struct evindex_thread) == 56, "threads are on disk");
+static_assert(sizeof(struct evindex_head) <= EVINDEX_HEAD_BYTES, "the head has its page");
 
-void storage_init(struct digest_storage *s)
+void storage_init(struct evindex_storage *s)
 {
-	*s = (struct digest_storage){ .fd = -1 };
+	*s = (struct evindex_storage){ .fd = -1 };
 }
 
-void storage_done(struct digest_storage *s)
+void storage_done(struct evindex_storage *s)
 {
 	if (s->map)
 		munmap(s->map, s->map_bytes);
@@ -38,7 +38,7 @@ void storage_done(struct digest_storage *s)
 
 static size_t bytes_of(uint64_t records)
 {
-	return ALIGN_UP(DIGEST_HEAD_BYTES + records * sizeof(struct digest_record), 4096u);
+	return ALIGN_UP(EVINDEX_HEAD_BYTES + records * sizeof(struct evindex_record), 4096u);
 }
 
 static int open_unnamed(const char *dir)
@@ -51,19 +51,19 @@ static int open_unnamed(const char *dir)
 	return os_open(path, O_TMPFILE | O_RDWR | O_NOFOLLOW, 0600);
 }
 
-static void use_map(struct digest_storage *s, uint8_t *map, size_t bytes)
+static void use_map(struct evindex_storage *s, uint8_t *map, size_t bytes)
 {
 	s->map = map;
 	s->map_bytes = bytes;
-	s->record = (struct digest_record *)(map + DIGEST_HEAD_BYTES);
-	s->cap = (bytes - DIGEST_HEAD_BYTES) / sizeof(*s->record);
+	s->record = (struct evindex_record *)(map + EVINDEX_HEAD_BYTES);
+	s->cap = (bytes - EVINDEX_HEAD_BYTES) / sizeof(*s->record);
 }
 
-static int grow_memory(struct digest_storage *s, size_t bytes)
+static int grow_memory(struct evindex_storage *s, size_t bytes)
 {
 	void *map;
 
-	if (bytes > DIGEST_MEMORY_MAX)
+	if (bytes > EVINDEX_MEMORY_MAX)
 		return ERR_LIMIT;
 	map = s->map ? mremap(s->map, s->map_bytes, bytes, MREMAP_MAYMOVE) :
 		       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -73,7 +73,7 @@ static int grow_memory(struct digest_storage *s, size_t bytes)
 	return 0;
 }
 
-static int grow_file(struct digest_storage *s, int fd, size_t bytes)
+static int grow_file(struct evindex_storage *s, int fd, size_t bytes)
 {
 	uint8_t *map;
 
@@ -92,9 +92,9 @@ static int grow_file(struct digest_storage *s, int fd, size_t bytes)
 }
 
 /* The disk is full, or the like: on in memory, while that is not too much. */
-static int leave_file(struct digest_storage *s, size_t bytes)
+static int leave_file(struct evindex_storage *s, size_t bytes)
 {
-	struct digest_storage memory;
+	struct evindex_storage memory;
 	int r;
 
 	storage_init(&memory);
@@ -108,7 +108,7 @@ static int leave_file(struct digest_storage *s, size_t bytes)
 	return 0;
 }
 
-int storage_reserve(struct digest_storage *s, const char *dir, uint64_t n)
+int storage_reserve(struct evindex_storage *s, const char *dir, uint64_t n)
 {
 	uint64_t want = s->n + n;
 	size_t bytes;
@@ -121,7 +121,7 @@ int storage_reserve(struct digest_storage *s, const char *dir, uint64_t n)
 	bytes = bytes_of(MAX(want, s->cap + MIN(s->cap, (uint64_t)GROW_MAX)));
 	if (s->fd >= 0)
 		return grow_file(s, s->fd, bytes) < 0 ? leave_file(s, bytes) : 0;
-	if (want > DIGEST_SMALL) {
+	if (want > EVINDEX_SMALL) {
 		fd = open_unnamed(dir);
 		if (fd >= 0 && grow_file(s, fd, bytes) == 0)
 			return 0;
@@ -132,27 +132,27 @@ int storage_reserve(struct digest_storage *s, const char *dir, uint64_t n)
 
 /* --- the cache --- */
 
-static int head_check(const struct digest_head *h, const struct manifest *m, uint64_t file_bytes)
+static int head_check(const struct evindex_head *h, const struct manifest *m, uint64_t file_bytes)
 {
 	uint64_t tail;
 
-	if (memcmp(h->magic, DIGEST_MAGIC, 8) || h->version != DIGEST_VERSION || h->head_bytes != DIGEST_HEAD_BYTES ||
-	    h->record_bytes != sizeof(struct digest_record) || h->thread_bytes != sizeof(struct digest_thread) ||
-	    h->crc != crc32c(0, h, offsetof(struct digest_head, crc)))
+	if (memcmp(h->magic, EVINDEX_MAGIC, 8) || h->version != EVINDEX_VERSION || h->head_bytes != EVINDEX_HEAD_BYTES ||
+	    h->record_bytes != sizeof(struct evindex_record) || h->thread_bytes != sizeof(struct evindex_thread) ||
+	    h->crc != crc32c(0, h, offsetof(struct evindex_head, crc)))
 		return -EINVAL;
 	if (memcmp(h->id, m->id.hex, STORE_ID_LEN) || h->start_wall_ns != m->start_wall_ns || h->events != m->events ||
 	    h->raw_bytes != m->event_stream.raw_bytes)
 		return -ESTALE;
 	if (h->n >= UINT32_MAX || h->n_threads > 1u << 20 || h->n_names > NAMES_MAX || h->names_bytes > NAMES_BYTES_MAX)
 		return -EINVAL;
-	tail = h->n_threads * sizeof(struct digest_thread) + h->n_names * 4 + h->names_bytes;
-	return DIGEST_HEAD_BYTES + h->n * sizeof(struct digest_record) + tail == file_bytes ? 0 : -EINVAL;
+	tail = h->n_threads * sizeof(struct evindex_thread) + h->n_names * 4 + h->names_bytes;
+	return EVINDEX_HEAD_BYTES + h->n * sizeof(struct evindex_record) + tail == file_bytes ? 0 : -EINVAL;
 }
 
 /* Are all names inside of the text, with their ends? */
-static bool names_ok(const struct digest_storage *s)
+static bool names_ok(const struct evindex_storage *s)
 {
-	const struct digest_head *h = &s->head;
+	const struct evindex_head *h = &s->head;
 
 	if (h->n_names && (!h->names_bytes || s->name_text[h->names_bytes - 1]))
 		return false;
@@ -162,9 +162,9 @@ static bool names_ok(const struct digest_storage *s)
 	return true;
 }
 
-static int map_loaded(struct digest_storage *s, int fd, uint64_t bytes)
+static int map_loaded(struct evindex_storage *s, int fd, uint64_t bytes)
 {
-	const struct digest_head *h = &s->head;
+	const struct evindex_head *h = &s->head;
 	uint8_t *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0), *tail;
 
 	if (map == MAP_FAILED)
@@ -172,16 +172,16 @@ static int map_loaded(struct digest_storage *s, int fd, uint64_t bytes)
 	use_map(s, map, bytes);
 	s->loaded = true;
 	s->n = s->cap = h->n;
-	tail = map + DIGEST_HEAD_BYTES + h->n * sizeof(struct digest_record);
-	s->thread = (const struct digest_thread *)tail;
-	s->name_offset = (const uint32_t *)(tail + h->n_threads * sizeof(struct digest_thread));
+	tail = map + EVINDEX_HEAD_BYTES + h->n * sizeof(struct evindex_record);
+	s->thread = (const struct evindex_thread *)tail;
+	s->name_offset = (const uint32_t *)(tail + h->n_threads * sizeof(struct evindex_thread));
 	s->name_text = (const char *)(s->name_offset + h->n_names);
 	if (crc32c(0, tail, (size_t)(map + bytes - tail)) != h->tail_crc || !names_ok(s))
 		return -EINVAL;
 	return 0;
 }
 
-int storage_load(struct digest_storage *s, const char *dir, const struct manifest *m)
+int storage_load(struct evindex_storage *s, const char *dir, const struct manifest *m)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/" CACHE_DIR "/%s" SUFFIX, dir, m->id.hex);
 	int fd CLEANUP(closep) = path ? os_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) : -ENOMEM;
@@ -205,9 +205,9 @@ int storage_load(struct digest_storage *s, const char *dir, const struct manifes
 	return r;
 }
 
-static int write_tail(struct digest_storage *s, struct digest_head *h, const struct digest_thread *thread, const struct names *names)
+static int write_tail(struct evindex_storage *s, struct evindex_head *h, const struct evindex_thread *thread, const struct names *names)
 {
-	off_t at = (off_t)(DIGEST_HEAD_BYTES + s->n * sizeof(struct digest_record));
+	off_t at = (off_t)(EVINDEX_HEAD_BYTES + s->n * sizeof(struct evindex_record));
 	const struct {
 		const void *p;
 		size_t n;
@@ -219,7 +219,7 @@ static int write_tail(struct digest_storage *s, struct digest_head *h, const str
 		r = parts[i].n ? os_pwrite_full(s->fd, parts[i].p, parts[i].n, at) : 0;
 		at += (off_t)parts[i].n;
 	}
-	h->crc = crc32c(0, h, offsetof(struct digest_head, crc));
+	h->crc = crc32c(0, h, offsetof(struct evindex_head, crc));
 	if (r >= 0)
 		r = os_pwrite_full(s->fd, h, sizeof(*h), 0);
 	return r < 0 ? r : os_fsync(s->fd);
@@ -245,11 +245,11 @@ static int give_name(int fd, const char *dir, const struct store_id *id)
 	return r;
 }
 
-int storage_save(struct digest_storage *s, const char *dir, const struct manifest *m, const struct digest_thread *thread, uint32_t n_threads, const struct names *names,
+int storage_save(struct evindex_storage *s, const char *dir, const struct manifest *m, const struct evindex_thread *thread, uint32_t n_threads, const struct names *names,
 		 uint64_t end_ns)
 {
-	struct digest_head h = { .magic = DIGEST_MAGIC, .version = DIGEST_VERSION, .head_bytes = DIGEST_HEAD_BYTES, .record_bytes = sizeof(struct digest_record),
-				 .thread_bytes = sizeof(struct digest_thread), .start_wall_ns = m->start_wall_ns, .events = m->events,
+	struct evindex_head h = { .magic = EVINDEX_MAGIC, .version = EVINDEX_VERSION, .head_bytes = EVINDEX_HEAD_BYTES, .record_bytes = sizeof(struct evindex_record),
+				 .thread_bytes = sizeof(struct evindex_thread), .start_wall_ns = m->start_wall_ns, .events = m->events,
 				 .raw_bytes = m->event_stream.raw_bytes, .n = s->n, .n_threads = n_threads, .n_names = names->n,
 				 .names_bytes = names->n ? names->text.len : 0, .end_ns = end_ns };
 	int r;
@@ -271,7 +271,7 @@ static bool has_recording(const char *dir, const char *id)
 	return !there || !open || access(there, F_OK) == 0 || access(open, F_OK) == 0;
 }
 
-void digest_sweep(const char *dir)
+void evindex_sweep(const char *dir)
 {
 	char *cache CLEANUP(freep) = os_asprintf("%s/" CACHE_DIR, dir);
 	DIR *d = cache ? opendir(cache) : NULL;
