@@ -26,7 +26,7 @@ static struct open_call *slot(struct calls *c, uint32_t thread)
 		c->incomplete = true;
 		return NULL;
 	}
-	n = MAX(64u, MAX(thread + 1, c->n * 2));
+	n = MAX(thread + 64, c->n * 2);
 	more = reallocarray(c->thread, n, sizeof(*more));
 	if (!more) {
 		c->incomplete = true;

@@ -1,6 +1,7 @@
 /* See console.h. */
 #include "analysis/console.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -37,7 +38,7 @@ static bool reach(struct console *c, uint64_t event)
 		return false;
 	if (n <= c->n)
 		return true;
-	n = MAX(MAX(n, c->n * 2), (size_t)64);
+	n = MAX(n + 64, c->n * 2);
 	for (int i = 0; i < 2; i++) {
 		uint64_t *more = reallocarray(c->word[i], n, sizeof(*more));
 

@@ -1,7 +1,7 @@
 /* See processes.h. Threads and processes are arrays in order of birth; `index` finds a thread by its number. */
 #include "analysis/processes.h"
 
-#include <signal.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -47,7 +47,7 @@ static void *grow(void *array, uint32_t *cap, uint32_t at, size_t size)
 
 	if (at < n)
 		return array;
-	n = MAX(16u, MAX(at + 1, n * 2));
+	n = MAX(at + 16, n * 2);
 	more = reallocarray(array, n, size);
 	if (!more)
 		return NULL;

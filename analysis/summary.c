@@ -1,6 +1,7 @@
 /* See summary.h. */
 #include "analysis/summary.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

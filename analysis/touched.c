@@ -1,7 +1,7 @@
 /* See touched.h. What a call does with a descriptor or a path is in the table `roles`. */
 #include "analysis/touched.h"
 
-#include <netinet/in.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 struct unit {
 	const char *name;
@@ -86,6 +87,16 @@ void buf_put_duration(struct buf *b, uint64_t ns)
 		buf_printf(b, "%llu min %llu s", (unsigned long long)s / 60, (unsigned long long)s % 60);
 	else
 		buf_printf(b, "%llu h %llu min", (unsigned long long)s / 3600, (unsigned long long)s / 60 % 60);
+}
+
+void buf_put_rfc3339(struct buf *b, uint64_t wall_ns)
+{
+	time_t t = (time_t)(MIN(wall_ns / NS_PER_S, (uint64_t)253402300799)); /* the end of 9999 */
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		buf_printf(b, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+			   tm.tm_sec, (int)(wall_ns % NS_PER_S / 1000000));
 }
 
 void buf_put_printable(struct buf *b, const char *s)

@@ -13,6 +13,8 @@ void buf_put_shell_argv(struct buf *b, const char *const *argv);
 void buf_put_size(struct buf *b, uint64_t bytes);
 /* Appends "850 ns", "1.2 us", "13 ms", "4.1 s", "3 min 20 s", "2 h 5 min". */
 void buf_put_duration(struct buf *b, uint64_t ns);
+/* Appends a wall time as RFC 3339 in UTC with milliseconds: "2026-11-30T22:34:53.347Z". Years up to 9999. */
+void buf_put_rfc3339(struct buf *b, uint64_t wall_ns);
 /* Appends s with control bytes and DEL as \n, \t, \xNN: what strangers named cannot drive a terminal. UTF-8 stays. */
 void buf_put_printable(struct buf *b, const char *s);
 /* The string with control characters and broken UTF-8 as \xNN: what recordings contain must not steer a terminal. Stricter than

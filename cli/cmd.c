@@ -10,9 +10,25 @@
 /* clang-format off */
 const struct cmd *const cmd_table[] = {
 	&cmd_record,
-	&cmd_record_start, &cmd_record_list, &cmd_record_show, &cmd_record_rm, &cmd_record_clean,
-	&cmd_record_verify, &cmd_record_seal, &cmd_record_export, &cmd_record_import,
-	&cmd_replay, &cmd_events, &cmd_doctor, &cmd_version, &cmd_help, &cmd_complete,
+	&cmd_record_start,
+	&cmd_record_list,
+	&cmd_record_show,
+	&cmd_record_rm,
+	&cmd_record_clean,
+	&cmd_record_verify,
+	&cmd_record_seal,
+	&cmd_record_export,
+	&cmd_record_import,
+	&cmd_replay,
+	&cmd_backtrace,
+	&cmd_events,
+	&cmd_doctor,
+	&cmd_version,
+	&cmd_help,
+	&cmd_complete,
+	&cmd_session,
+	&cmd_session_record,
+	&cmd_session_inspect,
 	NULL,
 };
 

@@ -13,11 +13,6 @@
 #include "cli/term.h"
 
 #define LABEL_MAX 100
-#define TIMEOUT_MAX (100u * 365 * 86400)
-
-static const char *const cpu_profiles[REC_CPU_MAX_ + 1] = {
-	[REC_CPU_HOST] = "host", [REC_CPU_V2] = "x86-64-v2", [REC_CPU_V3] = "x86-64-v3",
-};
 
 /* The last thing on stderr. Scripts look for "hermit replay ID", and the printed command works as it stands; so it says --autopilot
  * until there is a debugger to replay into. */
@@ -49,9 +44,8 @@ static int check_values(const struct cmd_call *call)
 		return 0;
 	if (!*v->label || strlen(v->label) > LABEL_MAX)
 		return cmd_usage(call->cmd, "a label ('--name') has 1 to %d characters", LABEL_MAX);
-	for (const char *p = v->label; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
-			return cmd_usage(call->cmd, "a label ('--name') may hold neither '/' nor control characters");
+	if (!record_label_is_good(v->label))
+		return cmd_usage(call->cmd, "a label ('--name') may hold neither '/' nor control characters");
 	return 0;
 }
 
@@ -106,18 +100,18 @@ static const struct opt opts[] = {
 	ROW(OPT_STRING, 0, "name", label, .arg = "LABEL",
 	    .help = "Label of the recording, usable instead of its id; of several with the same one the newest is meant"),
 	OPT_DATA_DIR(struct record_values, data_dir),
-	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
+	ROW(OPT_UINT, 0, "record-timeout", timeout_s, .arg = "SECONDS", .min = 1, .max = RECORD_TIMEOUT_MAX,
 	    .help = "Kill the program after that time, keep no recording, exit with 124"),
 	ROW(OPT_STRING, 0, "timeslice", timeslice, .arg = "MS",
 	    .help = "CPU time after which a computing thread gives way to others of its process that could run (20); 'off': never"),
 	ROW(OPT_UINT_IF, 0, "chaos", chaos, .arg = "SEED", .min = 1, .max = RECORD_CHAOS_RANDOM - 1, .preset = RECORD_CHAOS_RANDOM,
 	    .help = "Look for rare failures: unlikely schedules, wake-ups, short reads and interruptions, drawn from SEED (else "
 		    "a random one, printed at the end). The recording is the reproduction: the same seed need not give the same run"),
-	ROW(OPT_UINT, 0, "watchdog", watchdog_s, .arg = "SECONDS", .min = 1, .max = TIMEOUT_MAX,
+	ROW(OPT_UINT, 0, "watchdog", watchdog_s, .arg = "SECONDS", .min = 1, .max = RECORD_TIMEOUT_MAX,
 	    .help = "When nothing has happened for that time, print what every thread does"),
 	ROW(OPT_UINT_IF, 0, "checksum", checksum, .arg = "K", .min = 1, .max = UINT64_MAX, .preset = RECORD_CHECKSUM_EVERY,
 	    .help = "Record a checksum of the program's memory every K events (1000), for 'replay --check'; slow"),
-	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = cpu_profiles, .preset = REC_CPU_HOST,
+	ROW(OPT_ENUM, 0, "cpu-profile", cpu_profile, .arg = "CPU", .choices = record_cpu_profiles, .preset = REC_CPU_HOST,
 	    .help = "CPU features the program may find, so that the recording also replays on older CPUs; needs CPUID faulting"),
 	ROW(OPT_FLAG, 0, "verify", verify,
 	    .help = "Record, replay and compare, printing the verdict; keeps nothing. The program's stdin is /dev/null, its output is not shown"),

@@ -17,6 +17,11 @@
 #define TIMESLICE_MIN_MS 0.05
 #define TIMESLICE_MAX_MS 10000
 
+int record_job_env(struct record_job *job)
+{
+	return guestenv_new((enum guestenv_base)job->v->base_env, environ, &job->v->env, &job->env, NULL);
+}
+
 static int build_env(struct record_job *job)
 {
 	const struct record_values *v = job->v;
@@ -64,15 +69,26 @@ static int find_program(struct record_job *job, bool implied)
 	return fault.code;
 }
 
+int record_job_seed(struct record_job *job)
+{
+	uint64_t seed = job->v->chaos;
+
+	if (seed == RECORD_CHAOS_RANDOM) {
+		if (getrandom(&seed, sizeof(seed), 0) < 0)
+			return -errno;
+		seed = seed % 1000000000 + 1;
+	}
+	job->chaos_seed = seed;
+	return 0;
+}
+
 int record_job_init(struct record_job *job, const struct record_values *v, char **argv, bool implied)
 {
 	int r;
 
 	*job = (struct record_job){ .v = v, .argv = argv, .fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO } };
-	job->chaos_seed = v->chaos;
-	if (v->chaos == RECORD_CHAOS_RANDOM && getrandom(&job->chaos_seed, sizeof(job->chaos_seed), 0) < 0)
+	if (record_job_seed(job) < 0)
 		return fail_memory();
-	job->chaos_seed = v->chaos == RECORD_CHAOS_RANDOM ? job->chaos_seed % 1000000000 + 1 : job->chaos_seed;
 	r = build_env(job);
 	return r ? r : find_program(job, implied);
 }
@@ -82,6 +98,18 @@ void record_job_done(struct record_job *job)
 	free(job->program);
 	guestenv_free(job->env);
 	*job = (struct record_job){ 0 };
+}
+
+const char *const record_cpu_profiles[REC_CPU_MAX_ + 1] = {
+	[REC_CPU_HOST] = "host", [REC_CPU_V2] = "x86-64-v2", [REC_CPU_V3] = "x86-64-v3",
+};
+
+bool record_label_is_good(const char *label)
+{
+	for (const char *p = label; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
+			return false;
+	return true;
 }
 
 bool record_timeslice(const char *text, uint64_t *ret_ns)
@@ -116,6 +144,9 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.chaos_seed = job->chaos_seed,
 		.cpu_profile = (enum rec_cpu_profile)v->cpu_profile,
 		.version = version_number(),
+		.source = job->source,
+		.started = job->started,
+		.alive = job->alive,
 		.stdin_fd = job->fds[0],
 		.stdout_fd = job->fds[1],
 		.stderr_fd = job->fds[2],
@@ -146,15 +177,28 @@ static bool is_exec_answer(const struct record_job *job, const struct errinfo *e
 	return str_has_prefix(ei->text, "run ") && str_has_prefix(ei->text + 4, job->program);
 }
 
-int record_job_report(const struct record_job *job, int r, const struct errinfo *ei)
+int record_job_code(const struct record_job *job, int r, const struct errinfo *ei, const char **ret_advice)
 {
+	*ret_advice = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(exec_answers); i++) {
 		if (exec_answers[i].r != r || !is_exec_answer(job, ei))
 			continue;
-		fail(exec_answers[i].code, "cannot run %s", job->program);
-		fail_cause("%s", err_str(r));
-		fail_cause("%s", exec_answers[i].advice);
+		*ret_advice = exec_answers[i].advice;
 		return exec_answers[i].code;
+	}
+	return r == ERR_TIMEOUT ? EXIT_DEADLINE : EXIT_INTERNAL;
+}
+
+int record_job_report(const struct record_job *job, int r, const struct errinfo *ei)
+{
+	const char *advice;
+	int code = record_job_code(job, r, ei, &advice);
+
+	if (advice) {
+		fail((enum exit_code)code, "cannot run %s", job->program);
+		fail_cause("%s", err_str(r));
+		fail_cause("%s", advice);
+		return code;
 	}
 	if (r == ERR_TIMEOUT)
 		return fail(EXIT_DEADLINE, "Recording timed out after %llu seconds; the guest was killed",

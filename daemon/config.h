@@ -21,6 +21,7 @@ struct daemon_config {
 	uint64_t max_age_s;    /* 0 = no limit */
 	uint64_t disk_floor;   /* bytes of free space */
 	uint64_t scan_every_s; /* integrity scan, 0 = never */
+	uint64_t recorder_timeout_s; /* a recorder that is not heard of for so long is taken for hung */
 	uint64_t max_recordings, max_sessions, max_inspectors; /* at once */
 	uint64_t max_upload;   /* bytes */
 	uint64_t max_connections;

@@ -60,6 +60,8 @@ int daemon_session_end(struct daemon *d, const char *sid) MUST_CHECK;
 
 /* --- jobs (any thread): seal, verify, replay-check, scan, gc run in children at idle priority, one at a time --- */
 
+/* kind: docs/HTTP.md. What is queued or running already is not begun again. ERR_NOT_FOUND, ERR_BUSY (still recorded), -EINVAL, ERR_LIMIT. List: newest first.
+ * Cancel: ERR_NOT_FOUND, -EALREADY (it is over). */
 int daemon_job_new(struct daemon *d, const char *kind, const struct store_id *recording, json_t **ret, struct errinfo *ei) MUST_CHECK;
 int daemon_job_list(struct daemon *d, json_t **ret) MUST_CHECK;
 int daemon_job_get(struct daemon *d, const char *jid, json_t **ret) MUST_CHECK;

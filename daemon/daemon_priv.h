@@ -17,6 +17,7 @@ struct daemon {
 	struct inspectors *inspectors;   /* inspectors.c: warm children that answer questions; locks by itself */
 	struct house *house;             /* house.c: what is done from time to time: catalog, sealing, retention, scan, disk floor */
 	bool draining;
+	struct daemon_drain *drain;      /* NULL: not yet */
 };
 
 /* Each x_new() finds d's earlier parts ready and sets nothing in d; x_free(NULL) is fine. x_drain(): begin to stop; x_busy(): is anything left? */

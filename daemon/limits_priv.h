@@ -15,4 +15,23 @@
 #define TOKEN_BYTES_MIN 16
 #define TOKEN_BYTES_MAX 1024
 
+/* A line that a child tells (a result of a job), and what is kept of its stderr: the end. */
+#define CHILD_TOLD_MAX (256u << 10)
+#define CHILD_STDERR_KEPT 2000
+
+/* Jobs that are over, and jobs that wait. */
+#define JOBS_KEPT 200
+#define JOBS_QUEUED_MAX 10000
+
+/* A specification of a recording; words of its command, variables of its environment. */
+#define SPEC_BYTES_MAX (16u << 20)
+#define SPEC_STRINGS_MAX (1u << 17)
+/* Text of one line that a child logs. */
+#define CHILD_LINE_MAX 4000
+/* Time to end in, for one that was asked to. */
+#define RECORDER_END_NS (30ull * 1000000000)
+
+/* Connections to the control socket at once. */
+#define CONTROL_CONNS_MAX 128
+
 #endif

@@ -11,13 +11,14 @@ struct catalog_entry {
 	struct store_id id;
 	enum recording_state state;
 	bool live;       /* a recorder holds it */
-	bool broken;     /* error says why: the manifest cannot be read */
+	bool broken;     /* error says why: the manifest cannot be read, or the last verification found it damaged */
 	bool keep;       /* never removed by retention */
 	char *error, *label, *reason, *command, *program, *host, *user, *source;
 	uint64_t start_wall_ns, duration_ns; /* duration of a live one: so far */
 	int status;      /* wait status, -1 = not known */
 	uint64_t events, processes, threads, bytes; /* of a live one: up to what was flushed */
 	uint64_t bookmarks;
+	uint64_t verified_ns; /* wall time of the last verification, 0 = never */
 	uint64_t version; /* changes whenever anything of this entry does; for ETags */
 };
 
@@ -30,10 +31,14 @@ struct catalog_view {
 
 struct catalog;
 
-/* dir: of the store (copied). */
+/* Bookmarks of a recording, beside its manifest: an array, or an object with an array "items". */
+#define NAME_BOOKMARKS "bookmarks.json"
+
+/* dir: of the store (copied). What is there is in the first view. */
 int catalog_new(const char *dir, struct catalog **ret, struct errinfo *ei) MUST_CHECK;
 void catalog_free(struct catalog *c);
-/* Looks what has changed. changed (may be NULL) is called for each recording that is new, differs or has gone. */
+/* Looks what has changed. changed (may be NULL) is called for each recording that is new, differs or has gone, when the view shows it already; it may
+ * not call this. Any thread; one at a time. */
 enum catalog_change { CATALOG_ADDED, CATALOG_CHANGED, CATALOG_REMOVED };
 typedef void (*catalog_fn)(void *ctx, enum catalog_change what, const struct catalog_entry *e);
 int catalog_refresh(struct catalog *c, catalog_fn changed, void *ctx) MUST_CHECK;

@@ -70,4 +70,9 @@ bool web_not_modified(struct web_request *q);
 bool web_if_match(struct web_request *q);
 void web_set_header(struct web_request *q, const char *name, const char *value);
 
+/* --- the handlers of routes.def --- */
+#define ROUTE(method, path, handler, flags) int handler(struct web_request *q);
+#include "web/routes.def"
+#undef ROUTE
+
 #endif

@@ -160,4 +160,25 @@ START_TEST(typed_durations)
 }
 END_TEST
 
-TEST_MAIN("str", quoting, quoting_by_a_shell, argv, sizes, durations, printable, numbers, typed_sizes, typed_durations)
+START_TEST(wall_times)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} cases[] = {
+		{ 0, "1970-01-01T00:00:00.000Z" },
+		{ 1796078093347000000, "2026-11-30T22:34:53.347Z" },
+		{ 951782399999999999, "2000-02-28T23:59:59.999Z" },
+		{ UINT64_MAX, "2554-07-21T23:34:33.709Z" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf b CLEANUP(buf_done) = { 0 };
+
+		buf_put_rfc3339(&b, cases[i].ns);
+		ck_assert_str_eq(buf_cstr(&b), cases[i].text);
+	}
+}
+END_TEST
+
+TEST_MAIN("str", wall_times, quoting, quoting_by_a_shell, argv, sizes, durations, printable, numbers, typed_sizes, typed_durations)

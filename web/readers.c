@@ -1,0 +1,282 @@
+/* Readers of recordings and stores, kept between requests. One reader serves one request at a time; those of finished recordings are used again while
+ * somebody asks for them, the others see what had been written when they were opened. */
+#include "web/server_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/os.h"
+
+struct slot {
+	struct store_reader *reader; /* NULL = free */
+	struct store *store;
+	struct store_id id;
+	bool used, stale;
+	uint64_t idle_ns; /* since when */
+};
+
+struct web_readers {
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	char *dir;
+	struct slot slot[2 * WEB_READERS_MAX];
+	struct store *store[WEB_STORES_MAX]; /* not in use */
+	size_t n_stores;
+};
+
+int readers_new(struct web *w, struct web_readers **ret)
+{
+	struct web_readers *p = os_calloc(1, sizeof(*p));
+	pthread_condattr_t attr;
+
+	if (!p)
+		return -ENOMEM;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->freed, &attr);
+	pthread_condattr_destroy(&attr);
+	p->dir = os_strdup(w->cfg->data_dir);
+	if (!p->dir) {
+		readers_free(p);
+		return -ENOMEM;
+	}
+	*ret = p;
+	return 0;
+}
+
+void readers_free(struct web_readers *p)
+{
+	if (!p)
+		return;
+	readers_trim(p, true);
+	for (size_t i = 0; i < p->n_stores; i++)
+		store_free(p->store[i]);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->freed);
+	free(p->dir);
+	free(p);
+}
+
+int readers_store_get(struct web_readers *p, struct store **ret, struct errinfo *ei)
+{
+	struct store *s = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->n_stores)
+		s = p->store[--p->n_stores];
+	pthread_mutex_unlock(&p->lock);
+	if (!s)
+		return store_open(p->dir, false, ret, ei);
+	*ret = s;
+	return 0;
+}
+
+void readers_store_put(struct web_readers *p, struct store *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (p->n_stores < WEB_STORES_MAX) {
+		p->store[p->n_stores++] = s;
+		s = NULL;
+	}
+	pthread_mutex_unlock(&p->lock);
+	store_free(s);
+}
+
+/* Takes the content out of a slot (locked), to be closed unlocked. */
+static struct slot take_out(struct web_readers *p, struct slot *s)
+{
+	struct slot out = *s;
+
+	*s = (struct slot){ 0 };
+	pthread_cond_broadcast(&p->freed);
+	return out;
+}
+
+static void close_slot(struct web_readers *p, struct slot *s)
+{
+	store_reader_free(s->reader);
+	readers_store_put(p, s->store);
+}
+
+void readers_trim(struct web_readers *p, bool all)
+{
+	uint64_t now = os_mono_ns();
+
+	for (size_t i = 0; p && i < ARRAY_SIZE(p->slot); i++) {
+		struct slot *s = &p->slot[i], out = { 0 };
+
+		pthread_mutex_lock(&p->lock);
+		if (s->reader && !s->used && (all || s->stale || now - s->idle_ns > WEB_READER_IDLE_NS))
+			out = take_out(p, s);
+		pthread_mutex_unlock(&p->lock);
+		if (out.reader)
+			close_slot(p, &out);
+	}
+}
+
+void readers_forget(struct web_readers *p, const struct store_id *id)
+{
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++) {
+		if (p->slot[i].reader && strcmp(p->slot[i].id.hex, id->hex) == 0)
+			p->slot[i].stale = true;
+	}
+	pthread_mutex_unlock(&p->lock);
+	readers_trim(p, false);
+}
+
+/* An idle reader of that recording, taken. */
+static struct slot *find_idle(struct web_readers *p, const struct store_id *id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++) {
+		struct slot *s = &p->slot[i];
+
+		if (s->reader && !s->used && !s->stale && strcmp(s->id.hex, id->hex) == 0)
+			return s;
+	}
+	return NULL;
+}
+
+static struct slot *find_free(struct web_readers *p, struct slot *ret_evicted)
+{
+	struct slot *oldest = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++) {
+		struct slot *s = &p->slot[i];
+
+		if (!s->used && !s->reader)
+			return s;
+		if (!s->used && (!oldest || s->idle_ns < oldest->idle_ns))
+			oldest = s;
+	}
+	if (oldest)
+		*ret_evicted = take_out(p, oldest);
+	return oldest;
+}
+
+/* A slot to open a reader in, or one with it. Waits while there are too many. ERR_TIMEOUT. */
+static int claim(struct web_readers *p, const struct store_id *id, bool has_one, struct slot **ret, struct slot *ret_evicted)
+{
+	const size_t most = has_one ? ARRAY_SIZE(p->slot) : WEB_READERS_MAX;
+	struct timespec until;
+	struct slot *s;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WEB_READER_WAIT_MS / 1000;
+	pthread_mutex_lock(&p->lock);
+	while (!(s = find_idle(p, id))) {
+		size_t busy = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++)
+			busy += p->slot[i].used;
+		if (busy < most && (s = find_free(p, ret_evicted)))
+			break;
+		if (pthread_cond_timedwait(&p->freed, &p->lock, &until) == ETIMEDOUT) {
+			r = ERR_TIMEOUT;
+			break;
+		}
+	}
+	if (s)
+		s->used = true;
+	pthread_mutex_unlock(&p->lock);
+	*ret = s;
+	return r;
+}
+
+static void unclaim(struct web_readers *p, struct slot *s)
+{
+	pthread_mutex_lock(&p->lock);
+	(void)take_out(p, s);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static int open_in(struct web_readers *p, struct slot *s, const struct store_id *id, struct errinfo *ei)
+{
+	struct store_reader *reader = NULL;
+	struct store *store = NULL;
+	int r = readers_store_get(p, &store, ei);
+
+	if (r == 0)
+		r = store_reader_open(store, id, &reader, ei);
+	if (r < 0) {
+		readers_store_put(p, store);
+		unclaim(p, s);
+		return r;
+	}
+	pthread_mutex_lock(&p->lock);
+	s->reader = reader;
+	s->store = store;
+	s->id = *id;
+	s->stale = store_reader_manifest(reader)->state == RECORDING_OPEN;
+	pthread_mutex_unlock(&p->lock);
+	return 0;
+}
+
+int web_reader(struct web_request *q, const struct store_id *id, struct store_reader **ret)
+{
+	struct web_readers *p = q->web->readers;
+	struct slot *s = NULL, evicted = { 0 };
+	size_t own = 0, has = 0;
+	int r;
+
+	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++)
+		has += q->reader[i] != NULL;
+	while (own < WEB_READERS_PER_REQUEST && q->reader[own])
+		own++;
+	if (own == WEB_READERS_PER_REQUEST)
+		return errinfo_set(&q->ei, -EMFILE, "more than %d readers in one request", WEB_READERS_PER_REQUEST);
+	r = claim(p, id, has > 0, &s, &evicted);
+	if (evicted.reader)
+		close_slot(p, &evicted);
+	if (r < 0)
+		return errinfo_set(&q->ei, ERR_INTERRUPTED, "too many recordings are being read at once");
+	if (!s->reader)
+		r = open_in(p, s, id, &q->ei);
+	if (r == 0)
+		r = store_reader_seek(s->reader, 1, &q->ei);
+	if (r < 0) {
+		if (s->used && s->reader) {
+			struct slot out;
+
+			pthread_mutex_lock(&p->lock);
+			out = take_out(p, s);
+			pthread_mutex_unlock(&p->lock);
+			close_slot(p, &out);
+		}
+		return r;
+	}
+	*ret = q->reader[own] = s->reader;
+	return 0;
+}
+
+void web_reader_put(struct web_request *q, struct store_reader *r)
+{
+	struct web_readers *p = q->web->readers;
+	struct slot out = { 0 };
+
+	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++) {
+		if (q->reader[i] == r)
+			q->reader[i] = NULL;
+	}
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; r && i < ARRAY_SIZE(p->slot); i++) {
+		struct slot *s = &p->slot[i];
+
+		if (s->reader != r)
+			continue;
+		s->used = false;
+		s->idle_ns = os_mono_ns();
+		if (s->stale)
+			out = take_out(p, s);
+		else
+			pthread_cond_broadcast(&p->freed);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (out.reader)
+		close_slot(p, &out);
+}
