@@ -211,7 +211,7 @@ static int make_record(struct evindex *d, const struct event *ev, struct evindex
 	rec->fd[0] = rec->fd[1] = EVINDEX_NO_FD;
 	if (r >= 0 && refs.call)
 		record_refs(rec, &refs);
-	if (r >= 0 && ev->kind == EVENT_EXEC)
+	if (r >= 0 && (ev->kind == EVENT_EXEC || ev->kind == EVENT_NOTE))
 		rec->name[0] = names_add(&d->names, ev->text, strlen(ev->text));
 	return r < 0 || !ev->thread ? r : pair(b, ev, rec);
 }

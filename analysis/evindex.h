@@ -27,7 +27,7 @@ struct evindex_record {
 	int64_t result;    /* SYSCALL, SYSCALL_EXIT: of the call. EXIT: wait status. BIRTH: number of the new thread */
 	uint32_t thread;
 	uint32_t partner;  /* number of the other half of a call that others ran beside, 0 = none (yet) */
-	uint32_t name[3];  /* [0] and [1]: the path arguments; [2]: what is behind fd[0]; [1] without a second path: behind fd[1]. EXEC: [0] the program */
+	uint32_t name[3];  /* [0] and [1]: the path arguments; [2]: what is behind fd[0]; [1] without a second path: behind fd[1]. EXEC: [0] the program. NOTE: [0] its text */
 	int16_t fd[2];     /* descriptors: arguments, then new ones; a SYSCALL_EXIT has those of its entry as well */
 	uint16_t sysno;    /* of calls, EXEC and RESTART. SIGNAL: its number */
 	uint16_t flags;    /* enum event_flags */

@@ -99,6 +99,8 @@ static int match_path(struct filter_run *r, size_t term, const struct evindex_vi
 {
 	int fits = 0;
 
+	if (rec->kind == EVENT_NOTE)
+		return FILTER_NO;
 	for (size_t i = 0; i < ARRAY_SIZE(rec->name) && fits == 0; i++)
 		fits = name_fits(r, term, v, rec->name[i]);
 	return fits;
