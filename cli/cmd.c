@@ -27,6 +27,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_backtrace,
 	&cmd_events,
 	&cmd_open,
+	&cmd_coverage,
 	&cmd_doctor,
 	&cmd_version,
 	&cmd_help,
