@@ -103,11 +103,6 @@ static void tell_done(struct recorder *rec, const struct recorder_started *what)
 		done(rec->ctx, what);
 }
 
-static void publish(struct recorders *rs, const struct store_id *id, const char *what, const char *error)
-{
-	feed_publish(rs->d->feed, "recording", json_pack("{ss ss ss*}", "id", id->hex, "what", what, "error", error));
-}
-
 /* It has ended without a word. */
 static void bury(struct recorder *rec, int status)
 {
@@ -116,15 +111,17 @@ static void bury(struct recorder *rec, int status)
 	int r;
 
 	explain_end(rec, status, text, sizeof(text));
-	log_error("%s: %s", rec->name, text);
 	if (!rec->started) {
+		log_error("%s: %s", rec->name, text);
 		tell_done(rec, &(struct recorder_started){ .r = ERR_GUEST_GONE, .exit = 125, .text = text });
 		return;
 	}
 	r = store_recover_one(rs->d->store, &rec->id, text);
+	log_error("%s: %s", rec->name, text);
 	if (r < 0)
 		log_error("%s: cannot be recovered: %s", rec->name, err_str(r));
-	publish(rs, &rec->id, "changed", text);
+	/* the house tells of the change itself, without why */
+	feed_publish(rs->d->feed, "recording", json_pack("{ss ss ss}", "id", rec->id.hex, "what", "changed", "error", text));
 }
 
 static void recorder_free(struct recorder *rec)
@@ -204,7 +201,6 @@ static int told_started(struct recorder *rec, const json_t *j)
 	memcpy(rec->id.hex, id, sizeof(rec->id.hex));
 	snprintf(rec->name, sizeof(rec->name), "recording %s", id);
 	log_info("%s: started", rec->name);
-	publish(rec->owner, &rec->id, "added", NULL);
 	tell_done(rec, &(struct recorder_started){ .id = &rec->id });
 	return 0;
 }
@@ -253,8 +249,6 @@ static int told_error(struct recorder *rec, const json_t *j)
 		return ERR_PROTOCOL;
 	rec->refused = true;
 	log_info("%s: %s", rec->name, text);
-	if (rec->started) /* it ended without a recording: a time limit */
-		publish(rec->owner, &rec->id, "removed", text);
 	tell_done(rec, &(struct recorder_started){ .r = (int)error, .exit = (int)exit, .text = text });
 	return 0;
 }
