@@ -337,7 +337,11 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 	char *dir CLEANUP(freep) = os_asprintf("--data-dir=%s", cfg->data_dir);
 	char *source CLEANUP(freep) = os_asprintf("--source=%s", o->source);
 	const char *const argv[] = { cfg->session_binary, "session", "record", dir, source, NULL };
+	/* opened three times: what a program writes to its stdout and its stderr is told apart by the open file */
 	int null CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	int null1 CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	int null2 CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	const int nulls[3] = { null, null1, null2 };
 	int tell CLEANUP(closep) = -1, log CLEANUP(closep) = -1;
 	struct proc_fd fds[SPEC_FD_END_];
 	struct proc_options opt = { .argv = argv, .fds = fds };
@@ -345,8 +349,8 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 
 	if (!dir || !source)
 		return -ENOMEM;
-	if (null < 0)
-		return null;
+	if (null < 0 || null1 < 0 || null2 < 0)
+		return null < 0 ? null : null1 < 0 ? null1 : null2;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	rec->tell_fd = pair[0];
@@ -363,7 +367,7 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 	fds[opt.n_fds++] = (struct proc_fd){ tell, SPEC_FD_TELL };
 	fds[opt.n_fds++] = (struct proc_fd){ o->spec_fd, SPEC_FD_SPEC };
 	for (int i = 0; i < 3; i++)
-		fds[opt.n_fds++] = (struct proc_fd){ o->fds[i] >= 0 ? o->fds[i] : null, SPEC_FD_STDIN + i };
+		fds[opt.n_fds++] = (struct proc_fd){ o->fds[i] >= 0 ? o->fds[i] : nulls[i], SPEC_FD_STDIN + i };
 	if (o->cwd_fd >= 0)
 		fds[opt.n_fds++] = (struct proc_fd){ o->cwd_fd, SPEC_FD_CWD };
 	return proc_spawn(&opt, &rec->p);
