@@ -393,9 +393,7 @@ static int may_start(const struct recorders *rs, struct errinfo *ei)
 		return errinfo_set(ei, ERR_INTERRUPTED, "hermitd is being stopped");
 	if (rs->n >= cfg->max_recordings)
 		return errinfo_set(ei, ERR_LIMIT, "%zu recordings are being made, more are not allowed (max_recordings)", rs->n);
-	if (rs->d->house && house_disk_low(rs->d->house))
-		return errinfo_set(ei, -ENOSPC, "there is less free space in %s than disk_floor asks for", cfg->data_dir);
-	return 0;
+	return rs->d->house ? house_disk_refusal(rs->d->house, ei) : 0;
 }
 
 int recorders_start(struct recorders *rs, const struct recorder_order *o, recorder_fn done, void *ctx, struct errinfo *ei)
