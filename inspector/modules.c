@@ -147,7 +147,7 @@ static bool find_bias(Elf *elf, const struct mapping *m, uint64_t *ret)
 		first = ALIGN_DOWN(p.p_offset, PAGE);
 		if (m->offset < first || m->offset >= ALIGN_UP(p.p_offset + p.p_filesz, PAGE))
 			continue;
-		if (found && !(m->prot & PROT_EXEC) != !!(p.p_flags & PF_X))
+		if (found && !(m->prot & PROT_EXEC) != !(p.p_flags & PF_X))
 			continue;
 		found = true;
 		*ret = m->start - (ALIGN_DOWN(p.p_vaddr, PAGE) + (m->offset - first));

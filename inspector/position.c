@@ -60,6 +60,9 @@ static int open_session(struct inspector *in, pid_t pid, struct errinfo *ei)
 	if (in->dbg && in->pid == pid && !dbg_lost(in->dbg))
 		return 0;
 	close_session(in);
+	r = store_reader_seek(in->reader, 1, ei); /* an earlier session has left it elsewhere */
+	if (r < 0)
+		return r;
 	r = dbg_open(in->reader, &opt, &in->dbg, ei);
 	if (r < 0) {
 		in->dbg = NULL;
