@@ -188,14 +188,21 @@ static int put_rows(struct web_request *q, struct list *l, const uint32_t *numbe
 	return r < 0 ? r : buf_error(out);
 }
 
-static void put_chips(const struct filter *f, struct buf *out)
+/* text: what was parsed. A term that came as a parameter of its own is shown as it would be written. */
+static void put_chips(const struct filter *f, const char *text, struct buf *out)
 {
 	struct filter_chip c;
 
 	buf_printf(out, "\"filter\":[");
 	for (size_t i = 0; filter_chip(f, i, &c); i++) {
+		struct buf made CLEANUP(buf_done) = { 0 };
+
+		buf_printf(&made, "%s%s%s", c.key, *c.key ? ":" : "", c.value);
 		buf_printf(out, "%s{\"text\":", i ? "," : "");
-		row_put_json_string(out, c.value, strlen(c.value));
+		if (c.length)
+			row_put_json_string(out, text + c.offset, c.length);
+		else
+			row_put_json_string(out, buf_cstr(&made), made.len);
 		buf_printf(out, ",\"offset\":%zu,\"length\":%zu,\"key\":\"%s\",\"value\":", c.offset, c.length, c.key);
 		row_put_json_string(out, c.value, strlen(c.value));
 		buf_printf(out, ",\"negated\":%s}", c.negated ? "true" : "false");
@@ -218,7 +225,7 @@ static int reply_page(struct web_request *q, struct list *l, uint64_t offset, si
 	if (form == FORM_JSON) {
 		buf_printf(&b, "],\"offset\":%" PRIu64 ",\"total\":%" PRIu64 ",\"complete\":%s,\"scanned\":%" PRIu64 ",\"last\":%" PRIu64 ",", offset,
 			   l->state.found, l->state.complete ? "true" : "false", l->state.scanned, l->v.count);
-		put_chips(l->f, &b);
+		put_chips(l->f, web_query(q, "q"), &b);
 		buf_put_u8(&b, '}');
 	}
 	if (l->state.complete && !l->v.live)
