@@ -35,9 +35,28 @@ struct cmd {
 	int (*run)(const struct cmd_call *call); /* exit code, or the end of the process; NULL for a mere group ("record") */
 };
 
-extern const struct cmd cmd_complete, cmd_coverage, cmd_doctor, cmd_events, cmd_help, cmd_record, cmd_record_clean, cmd_record_export,
-	cmd_record_import, cmd_record_list, cmd_record_rm, cmd_record_seal, cmd_record_show, cmd_record_start, cmd_record_verify,
-	cmd_replay, cmd_session, cmd_session_record, cmd_version;
+extern const struct cmd
+	cmd_backtrace,
+	cmd_complete,
+	cmd_coverage,
+	cmd_doctor,
+	cmd_events,
+	cmd_help,
+	cmd_record,
+	cmd_record_clean,
+	cmd_record_export,
+	cmd_record_import,
+	cmd_record_list,
+	cmd_record_rm,
+	cmd_record_seal,
+	cmd_record_show,
+	cmd_record_start,
+	cmd_record_verify,
+	cmd_replay,
+	cmd_session,
+	cmd_session_inspect,
+	cmd_session_record,
+	cmd_version;
 
 /* All commands, in the order of help; NULL-terminated. */
 extern const struct cmd *const cmd_table[];

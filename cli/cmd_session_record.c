@@ -290,12 +290,3 @@ const struct cmd cmd_session_record = {
 	.hidden = true,
 	.run = run,
 };
-
-const struct cmd cmd_session = {
-	.name = "session",
-	.summary = "Children of hermitd",
-	.usage = "COMMAND ...",
-	.about = "What hermitd executes; not for people.",
-	.example = "    (started by hermitd)\n",
-	.hidden = true,
-};

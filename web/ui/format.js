@@ -99,6 +99,11 @@ export function whenExact(iso) {
 	return iso ? `${full.format(new Date(iso))} (${iso})` : "";
 }
 
+/** How long ago, as a duration in whole seconds: counters of what runs. */
+export function since(iso, now = Date.now()) {
+	return duration(Math.max(1, Math.round((now - new Date(iso)) / 1000)) * 1e9).replace(/\.0+ s$/, " s").replace(/^(\d)\.00 s/, "$1 s");
+}
+
 /** "#12,034" */
 export function event(n) {
 	return n === null || n === undefined ? NONE : "#" + integer.format(n);
@@ -125,6 +130,20 @@ export const show = {
 	short: n => span(short(n), count(n)),
 	count: n => span(count(n)),
 };
+
+/* control characters, and those that turn the direction of text or have no width */
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Recorded text on one line with nothing hidden: "a\x1b[31m" instead of an escape that cannot be seen. */
+export function printable(string) {
+	return (string ?? "").replace(HIDDEN, c => ESCAPES[c] ?? (c < "\u0100" ? "\\x" + hex(c, 2) : "\\u" + hex(c, 4)));
+}
+
+const ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"};
+
+function hex(c, digitCount) {
+	return c.charCodeAt(0).toString(16).padStart(digitCount, "0");
+}
 
 /** One shell word: for commands that people copy. */
 export function shellQuote(word) {

@@ -187,13 +187,13 @@ function storage({world, reply}) {
 	const used = world.recordings.reduce((sum, rec) => sum + rec.bytes, 0);
 
 	reply.json({data_dir: "/root/.local/share/hermit", recordings: world.recordings.length, bytes_recordings: used, bytes_blobs: Math.floor(used * 0.4), bytes_free: 41 * 2 ** 30,
-		floor: 2 ** 30, max_size: 20 * 2 ** 30, max_age_s: 30 * 86400});
+		floor: 2 ** 30, max_size: 200 * 2 ** 30, max_age_s: 30 * 86400});
 }
 
 export function routes(world) {
 	const about = {name: "hermit", version: "0.6.0", commit: "19c20a3", built: "2026-11-30", api: 1, read_only: world.readOnly, user: "root", host: "vm"};
 	const settings = {data_dir: "/root/.local/share/hermit", listen: ["127.0.0.1:7777", "unix:/run/user/0/hermit/http"], hosts: [], read_only: world.readOnly, allow_start: true,
-		keep_running: false, debuginfod: false, max_size: 20 * 2 ** 30, max_age_s: 30 * 86400, disk_floor: 2 ** 30, scan_every_s: 604800, max_recordings: 16, max_sessions: 16,
+		keep_running: false, debuginfod: false, max_size: 200 * 2 ** 30, max_age_s: 30 * 86400, disk_floor: 2 ** 30, scan_every_s: 604800, max_recordings: 16, max_sessions: 16,
 		max_inspectors: 4, max_upload: 64 * 2 ** 30, max_connections: 512};
 	const find = (list, key) => call => {
 		const found = list().find(each => each.id === call.params[key]);

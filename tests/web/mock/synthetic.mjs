@@ -34,7 +34,8 @@ export class Synthetic {
 		this.nextBookmark = 1;
 		this.searches = new Map();
 		this.#make();
-		if (!live)
+		this.bookmarkSerial = 0;
+		if (!live && events > 0)
 			this.addBookmark({event: Math.max(1, Math.floor(events / 3)), text: this.dirty("here the queue begins to grow")});
 	}
 
@@ -75,12 +76,18 @@ export class Synthetic {
 				this.next[tail] = i;
 			tails[this.thread[i]] = i;
 		}
-		this.end = this.time[n];
+		this.end = this.time[n] ?? 0;
 		this.crash = this.live || n < 50 ? null : {event: n - 3, thread: this.thread[n - 3], pid: 0, signal: "SIGSEGV"};
 		if (this.crash) {
 			this.kind[n - 3] = KIND.signal;
 			this.crash.pid = this.pidOf(this.crash.thread);
 		}
+	}
+
+	/** Live recordings: how many of the events have happened. */
+	show(count) {
+		this.count = count;
+		this.end = this.time[count];
 	}
 
 	#threadOf(i, r, phase) {
@@ -93,6 +100,8 @@ export class Synthetic {
 
 	#births() {
 		this.first = [0];
+		if (this.count === 0)
+			return;
 		this.kind[1] = KIND.exec;
 		this.first[1] = 1;
 		for (let i = 1; i < this.threads.length; i++) {
@@ -334,7 +343,10 @@ export class Synthetic {
 	}
 
 	#bookmark(method, id, body) {
+		this.bookmarkSerial += method === "GET" ? 0 : 1;
 		const at = this.bookmarks.findIndex(b => b.id === id);
+		if (method === "GET" && id)
+			return at < 0 ? problem(404, "not-found", "no such bookmark") : {status: 200, json: this.bookmarks[at]};
 		if (method === "GET")
 			return {status: 200, json: {items: this.bookmarks, next_cursor: null, total: this.bookmarks.length} };
 		if (method === "POST")

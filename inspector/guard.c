@@ -1,0 +1,107 @@
+/* Debugging information comes from strangers, and libdw is big. While it is read, processor time and memory are bounded; a crash or the end of the
+ * time ends the process, with an error as the last word to who waits. Guests are never started meanwhile, so nothing of this is inherited. */
+#include "inspector/inspect_priv.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "base/json.h"
+
+static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF };
+
+/* For the handler alone. */
+static struct {
+	int fd;
+	uint64_t id;
+	const char *volatile *busy;
+	uint64_t stack[4096]; /* of the handler: the reason may be that the other one is used up */
+} guard_now;
+
+static void put(char **at, const char *end, const char *text)
+{
+	for (; *text && *at < end; text++) {
+		/* as JSON wants it */
+		bool plain = (unsigned char)*text >= 0x20 && (unsigned char)*text < 0x7f && *text != '"' && *text != '\\';
+
+		*(*at)++ = plain ? *text : '?';
+	}
+}
+
+static void put_raw(char **at, const char *end, const char *text)
+{
+	while (*text && *at < end)
+		*(*at)++ = *text++;
+}
+
+static void put_number(char **at, const char *end, uint64_t v)
+{
+	char digits[24];
+	size_t n = sizeof(digits);
+
+	digits[--n] = '\0';
+	do {
+		digits[--n] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	put_raw(at, end, digits + n);
+}
+
+/* Only what a signal handler may do. */
+static void last_word(int signo)
+{
+	char text[1024], *at = text;
+	const char *end = text + sizeof(text) - 8;
+
+	put_raw(&at, end, "{\"id\":");
+	put_number(&at, end, guard_now.id);
+	put_raw(&at, end, ",\"error\":{\"code\":-");
+	put_number(&at, end, (uint64_t)-(signo == SIGPROF ? ERR_TIMEOUT : ERR_GUEST_GONE));
+	put_raw(&at, end, signo == SIGPROF ? ",\"name\":\"TIMEOUT\",\"text\":\"reading the debugging information of " :
+					      ",\"name\":\"GUEST_GONE\",\"text\":\"the inspector crashed on the debugging information of ");
+	put(&at, end - 64, *guard_now.busy ? *guard_now.busy : "a program");
+	put_raw(&at, end, signo == SIGPROF ? " took too long\"}}" : "\"}}");
+	*at++ = '\n';
+	if (write(guard_now.fd, text, (size_t)(at - text)) < 0)
+		_exit(1);
+	_exit(1);
+}
+
+static void set_memory(rlim_t soft)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_DATA, &l) < 0)
+		return;
+	l.rlim_cur = MIN(soft, l.rlim_max);
+	setrlimit(RLIMIT_DATA, &l);
+}
+
+void guard_begin(struct inspector *in)
+{
+	const struct itimerval t = { .it_value.tv_sec = INSPECT_CPU_S };
+	const stack_t stack = { .ss_sp = guard_now.stack, .ss_size = sizeof(guard_now.stack) };
+	struct sigaction sa = { .sa_handler = last_word, .sa_flags = SA_ONSTACK | SA_RESETHAND };
+
+	guard_now.fd = in->request_fd;
+	guard_now.id = in->request_id;
+	guard_now.busy = (const char *volatile *)&in->busy_with;
+	sigaltstack(&stack, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &sa, NULL);
+	set_memory(INSPECT_DATA_BYTES);
+	setitimer(ITIMER_PROF, &t, NULL);
+}
+
+void guard_end(void)
+{
+	const struct itimerval off = { 0 };
+	const struct sigaction sa = { .sa_handler = SIG_DFL };
+
+	setitimer(ITIMER_PROF, &off, NULL);
+	set_memory(RLIM_INFINITY);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &sa, NULL);
+}
