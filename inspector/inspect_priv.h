@@ -118,6 +118,9 @@ struct symfile {
 	bool scanned;
 };
 
+/* Takes the descriptor (-1 = none); a file that is no ELF file of ours has no names. path is copied. */
+int symfile_new(struct inspector *in, const char *path, int fd, struct symfile **ret) MUST_CHECK;
+void symfile_free(struct symfile *f);
 /* Brings in->modules up to the present position. */
 int modules_update(struct inspector *in) MUST_CHECK;
 void modules_done(struct inspector *in);
