@@ -22,6 +22,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_replay,
 	&cmd_backtrace,
 	&cmd_events,
+	&cmd_coverage,
 	&cmd_doctor,
 	&cmd_version,
 	&cmd_help,

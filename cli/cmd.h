@@ -38,6 +38,7 @@ struct cmd {
 extern const struct cmd
 	cmd_backtrace,
 	cmd_complete,
+	cmd_coverage,
 	cmd_doctor,
 	cmd_events,
 	cmd_help,

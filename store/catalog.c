@@ -100,6 +100,7 @@ static void shared_unrefp(struct shared **s)
 static bool same_entry(const struct catalog_entry *a, const struct catalog_entry *b)
 {
 	return a->state == b->state && a->live == b->live && a->broken == b->broken && a->keep == b->keep &&
+	       a->compressed == b->compressed &&
 	       strcmp(a->error, b->error) == 0 && strcmp(a->label, b->label) == 0 && strcmp(a->reason, b->reason) == 0 &&
 	       strcmp(a->command, b->command) == 0 && strcmp(a->program, b->program) == 0 && strcmp(a->host, b->host) == 0 &&
 	       strcmp(a->user, b->user) == 0 && strcmp(a->source, b->source) == 0 && a->start_wall_ns == b->start_wall_ns &&
@@ -151,6 +152,7 @@ static void entry_numbers(struct catalog_entry *e, const struct manifest *m)
 {
 	e->state = m->state;
 	e->keep = m->keep;
+	e->compressed = m->compressed;
 	e->start_wall_ns = m->start_wall_ns;
 	e->duration_ns = m->duration_ns;
 	e->status = m->status;

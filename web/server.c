@@ -23,6 +23,7 @@
 #include "analysis/digest.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "web/exports_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -245,6 +246,8 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
 	if (r == 0)
+		r = exports_new(&w->exports);
+	if (r == 0)
 		r = conns_init(&w->conns, w);
 	for (size_t i = 0; i < w->n_listeners && r == 0; i++)
 		r = listener_start(&w->listener[i], ei);
@@ -291,6 +294,7 @@ void web_free(struct web *w, int grace_ms)
 	readers_free(w->readers);
 	digests_free(w->digests);
 	coverage_cache_free(w->coverage);
+	exports_free(w->exports);
 	auth_done(w);
 	free(w->hosts);
 	free(w);

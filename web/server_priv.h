@@ -51,7 +51,7 @@ struct web_counters {
 
 struct web_readers; /* readers.c */
 struct web_cookies; /* auth.c */
-struct web_exports; /* api_recordings_export.c */
+struct web_exports; /* api_transfer.c */
 
 struct web {
 	struct daemon *daemon;
