@@ -56,6 +56,9 @@ struct inspector {
 	uint64_t events;                     /* of the recording */
 	struct dbg *dbg;                     /* NULL = none yet */
 	pid_t pid;                           /* of it */
+	bool stands;                         /* it stands where position.c went last: */
+	uint64_t stand_event, stand_moves;
+	bool stand_after;
 	struct thread_table threads;
 	/* modules.c: what is mapped at this position */
 	struct module *modules;              /* by address, owned */
@@ -116,6 +119,9 @@ struct symfile {
 	struct unit_range { uint64_t start, end; Dwarf_Off die; } *units;
 	size_t n_units;
 	bool scanned;
+	struct sym_entry *syms; /* symindex.c */
+	size_t n_syms;
+	bool sym_built;
 };
 
 /* Takes the descriptor (-1 = none); a file that is no ELF file of ours has no names. path is copied. */
@@ -148,6 +154,7 @@ char *demangle_name(const char *symbol);
 
 /* --- symbols.c: names and lines of addresses --- */
 
+/* symindex.c */
 struct symbol {
 	const char *name;   /* borrowed from the file, NULL = none */
 	uint64_t offset;    /* of the address from it */

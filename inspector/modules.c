@@ -31,6 +31,7 @@ void symfile_free(struct symfile *f)
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
 	free(f->units);
+	free(f->syms);
 	free(f->path);
 	free(f);
 }
