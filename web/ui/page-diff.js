@@ -80,7 +80,7 @@ class PageDiff extends HTMLElement {
 	}
 
 	connectedCallback() {
-		fill(this, h("header.diff-head", {}, this.#sides, this.#strip), this.#panel);
+		fill(this, h("header.diff-head", {}, h("h1.sr-only", {}, "Compare two recordings"), this.#sides, this.#strip), this.#panel);
 		this.#tabs.tabs = [{id: "rows", label: "Events", panel: "diff-panel"}, {id: "calls", label: "System calls", panel: "diff-panel"}];
 		this.#tabs.selected = this.#tab;
 		this.#off = [keys.add("Compare", [
