@@ -34,7 +34,7 @@ class HmHeader extends HTMLElement {
 	#input = h("input", {
 		type: "search", id: "search", autocomplete: "off", spellcheck: "false", "aria-label": "Search or jump", "aria-keyshortcuts": "/",
 	});
-	#links = PAGES.map(([path, label]) => h("a", {href: href(path)}, label));
+	#links = PAGES.map(([path, label]) => h("a", {href: href(path), "data-label": label}, label));
 	#theme = h("button.quiet.icon", {onclick: () => choose(THEMES[chosen()].next)});
 	#user = h("span.user", {});
 
