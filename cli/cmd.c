@@ -34,6 +34,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_complete,
 	&cmd_session,
 	&cmd_session_record,
+	&cmd_session_job,
 	&cmd_session_inspect,
 	NULL,
 };

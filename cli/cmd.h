@@ -59,7 +59,7 @@ extern const struct cmd
 	cmd_record_wait,
 	cmd_replay,
 	cmd_session,
-	cmd_session_inspect,
+	cmd_session_inspect, cmd_session_job,
 	cmd_session_record,
 	cmd_version;
 
