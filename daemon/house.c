@@ -577,7 +577,7 @@ int house_make(struct daemon *d, struct house **ret)
 	h->orders_end = &h->orders;
 	h->inotify_fd = -1;
 	h->retention_at = h->left_at = now + 5 * S;
-	h->scan_at = now + 60 * S;
+	h->scan_at = now + 15 * S;
 	pthread_mutex_init(&h->lock, NULL);
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = h->wake_fd < 0 ? -errno : store_open(d->cfg->data_dir, false, &h->store, NULL);
