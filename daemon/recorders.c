@@ -60,6 +60,7 @@ struct recorders {
 };
 
 #define LOOK_NS 1000000000ull
+#define STOPPED "hermitd was stopped"
 
 /* --- the end of a child --- */
 
@@ -199,6 +200,8 @@ static int told_started(struct recorder *rec, const json_t *j)
 	memcpy(rec->id.hex, id, sizeof(rec->id.hex));
 	snprintf(rec->name, sizeof(rec->name), "recording %s", id);
 	log_info("%s: started", rec->name);
+	if (rec->owner->draining && !rec->owner->d->cfg->keep_running) /* it was on its way when the stop began */
+		(void)!recorders_cut(rec->owner, &rec->id, STOPPED);
 	tell_done(rec, &(struct recorder_started){ .id = &rec->id });
 	return 0;
 }
@@ -510,16 +513,14 @@ void recorders_cut_all(struct recorders *rs, const char *reason)
 
 void recorders_drain(struct recorders *rs)
 {
-	static const char reason[] = "hermitd was stopped";
-
 	rs->draining = true;
 	if (rs->d->cfg->keep_running)
 		return;
 	rs->leave_by_ns = os_mono_ns() + RECORDER_END_NS;
 	for (struct recorder *rec = rs->list; rec; rec = rec->next)
-		if (rec->started && recorders_cut(rs, &rec->id, reason) < 0)
+		if (rec->started && recorders_cut(rs, &rec->id, STOPPED) < 0)
 			log_debug("%s: ends just now", rec->name);
-	cut_others(rs, true, reason);
+	cut_others(rs, true, STOPPED);
 }
 
 bool recorders_busy(const struct recorders *rs)
