@@ -524,6 +524,13 @@ static int lock_to_remove(struct store *s, const char *dir, int *ret_fd)
 	return r;
 }
 
+/* What analysis/evindex keeps of it. Not being able to matters nothing: it is swept away later. */
+static void remove_cached(struct store *s, const struct store_id *id)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/cache/%s.events", s->dir, id->hex);
+	int r UNUSED = path ? fs_unlink_quiet(path) : 0;
+}
+
 int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei)
 {
 	char *rm CLEANUP(freep) = os_asprintf("%s/tmp/" PREFIX_REMOVE "%s", s->dir, id->hex);
@@ -537,6 +544,8 @@ int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei)
 		r = os_rename(dir, rm);
 	if (r == 0)
 		r = fs_remove_dir(rm);
+	if (r == 0)
+		remove_cached(s, id);
 	if (r == 0)
 		r = repair_last(s, id);
 	return r < 0 ? errinfo_set_r(ei, r, "remove recording %s", id->hex) : 0;

@@ -21,7 +21,7 @@ TYPES = {
     "null": lambda v: v is None,
 }
 KNOWN = {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "pattern", "minimum", "maximum", "minItems", "maxItems",
-         "minLength", "maxLength", "anyOf", "oneOf", "allOf", "description", "default", "format", "$ref", "title", "example", "examples"}
+         "minLength", "maxLength", "anyOf", "oneOf", "allOf", "description", "default", "format", "$ref", "title", "example", "examples", "contentEncoding", "contentMediaType"}
 
 
 class OpenApi:
