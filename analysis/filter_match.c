@@ -220,8 +220,15 @@ static bool contains(const char *line, size_t n, const char *lower)
 	return false;
 }
 
-/* Does the line show a descriptor of the term: as a word of digits behind "fd=" or in brackets (sets), or as the first argument? */
-static bool shows_fd(const struct filter_term *t, const char *line, size_t n)
+/* Does the number at line[i] stand where descriptors do: as the first argument, in brackets (sets, fd=N), and of one that is too large for records: as any argument or result? */
+static bool may_be_fd(const char *line, size_t i, bool brackets, bool large)
+{
+	if (brackets)
+		return line[i - 1] != '=' || (i > 1 && line[i - 2] == 'd');
+	return line[i - 1] == '(' || (large && line[i - 1] == ' ');
+}
+
+static bool shows_fd(const struct filter_term *t, const char *line, size_t n, bool large)
 {
 	bool brackets = false;
 
@@ -234,7 +241,7 @@ static bool shows_fd(const struct filter_term *t, const char *line, size_t n)
 			continue;
 		while (k < n && isdigit((unsigned char)line[k]) && v < UINT32_MAX)
 			v = v * 10 + (uint64_t)(line[k++] - '0');
-		if ((brackets ? line[i - 1] != '=' || (i > 2 && line[i - 2] == 'd') : line[i - 1] == '(') && filter_in_ranges(t, v))
+		if (may_be_fd(line, i, brackets, large) && filter_in_ranges(t, v))
 			return true;
 		i = k - 1;
 	}
@@ -252,7 +259,7 @@ bool filter_line(const struct filter_run *r, const struct evindex_view *v, uint6
 		if (t->key == FILTER_TEXT)
 			fits = contains(line, n, t->lower);
 		else if (t->key == FILTER_FD)
-			fits = match_fd(t, rec) == FILTER_YES || shows_fd(t, line, n);
+			fits = match_fd(t, rec) == FILTER_YES || shows_fd(t, line, n, rec->fd[0] == EVINDEX_LARGE_FD || rec->fd[1] == EVINDEX_LARGE_FD);
 		else
 			continue; /* filter_record() has looked at it */
 		if (fits == t->negated)
