@@ -76,6 +76,9 @@ int daemon_inspect(struct daemon *d, const struct store_id *id, const json_t *re
 
 /* --- the rest (any thread) --- */
 
+/* Looks at the store at once, for those who have just changed something in it themselves: the catalog shows it then, and the feed tells. */
+void daemon_refresh(struct daemon *d);
+
 int daemon_storage(struct daemon *d, json_t **ret) MUST_CHECK;
 /* Appends metrics in Prometheus text form. */
 void daemon_metrics(struct daemon *d, struct buf *out);

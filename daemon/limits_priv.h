@@ -28,6 +28,16 @@
 #define INSPECT_IDLE_NS (300 * 1000000000ull)
 #define INSPECT_CANCEL_NS (45 * 1000000000ull)
 
+/* Recordings that could not be sealed and are not tried again. */
+#define HOUSE_FAILED_MAX 1000
+
+/* Debug sessions that are over; text of a place to go to. */
+#define SESSIONS_KEPT 50
+#define SESSION_GOTO_MAX 200
+/* To go to a place far behind takes its time. One that was asked to end and does not is killed. */
+#define SESSION_START_NS (900 * 1000000000ull)
+#define SESSION_STOP_NS (5 * 1000000000ull)
+
 /* Jobs that are over, and jobs that wait. */
 #define JOBS_KEPT 200
 #define JOBS_QUEUED_MAX 10000

@@ -21,6 +21,7 @@
 #include "store/annotate_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
+#include "store/notes_priv.h"
 #include "store/store_priv.h"
 #include "store/stream_priv.h"
 
@@ -269,13 +270,9 @@ static void entry_live(struct item *it, const char *dir, struct catalog_entry *e
 
 static uint64_t count_bookmarks(const char *dir)
 {
-	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_BOOKMARKS, dir);
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	struct stat st;
+	struct notes n CLEANUP(notes_done) = { 0 };
 
-	if (!path || fs_lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || jsonx_load_file(path, BOOKMARKS_BYTES_MAX, &j, NULL) < 0)
-		return 0;
-	return json_array_size(json_is_array(j) ? j : json_object_get(j, "items"));
+	return notes_load_at(dir, &n, NULL) < 0 ? 0 : n.n;
 }
 
 static int set_error(struct catalog_entry *e, const char *text)

@@ -32,9 +32,6 @@ struct catalog_view {
 
 struct catalog;
 
-/* Bookmarks of a recording, beside its manifest: an array, or an object with an array "items". */
-#define NAME_BOOKMARKS "bookmarks.json"
-
 /* dir: of the store (copied). What is there is in the first view. */
 int catalog_new(const char *dir, struct catalog **ret, struct errinfo *ei) MUST_CHECK;
 void catalog_free(struct catalog *c);

@@ -15,7 +15,7 @@
 #define API_VERSION "v1"
 #define PASSWD_BYTES 4096
 
-static json_t *user_name(void)
+json_t *web_json_user(void)
 {
 	char text[PASSWD_BYTES];
 	struct passwd pw, *found = NULL;
@@ -39,7 +39,7 @@ int web_version_get(struct web_request *q)
 	return web_reply_json(q, 200,
 			      json_pack("{s:s,s:s,s:o,s:s,s:s,s:b,s:o,s:o}", "name", "hermit", "version", HERMIT_VERSION, "commit",
 					web_json_str(BUILD_COMMIT), "built", BUILD_DATE, "api", API_VERSION, "read_only",
-					(int)q->web->cfg->read_only, "user", user_name(), "host", host_name()));
+					(int)q->web->cfg->read_only, "user", web_json_user(), "host", host_name()));
 }
 
 int web_openapi_get(struct web_request *q)

@@ -1,4 +1,4 @@
-/* GET /recordings: the catalog's view, filtered and sorted for each request. */
+/* GET /recordings: the catalog's view, filtered, sorted and cut. */
 #include "web/server_priv.h"
 
 #include <errno.h>
@@ -33,6 +33,17 @@ struct query {
 	struct cursor cursor;
 	bool has_cursor;
 };
+
+/* A page as text. */
+struct page {
+	struct buf text;
+	char next[CURSOR_BYTES]; /* cursor of the next one, "" = none */
+};
+
+static void page_done(struct page *p)
+{
+	buf_done(&p->text);
+}
 
 static void query_done(struct query *f)
 {
@@ -159,30 +170,30 @@ static size_t page_start(const struct catalog_entry *const *list, size_t n, cons
 	return MIN((size_t)f->cursor.offset, n);
 }
 
-static int put_page(struct web_request *q, const struct catalog_entry *const *list, size_t n, const struct query *f)
+static void put_page(struct page *p, const struct web_request *q, const struct catalog_entry *const *list, size_t n, const struct query *f)
 {
 	const size_t first = page_start(list, n, f), end = MIN(first + (size_t)f->limit, n);
-	json_t *items CLEANUP(jsonx_unrefp) = json_array();
-	char next[CURSOR_BYTES], link[CURSOR_BYTES + 64];
 
+	buf_printf(&p->text, "{\"items\":[");
 	for (size_t i = first; i < end; i++) {
-		if (json_array_append_new(items, web_json_entry(list[i])) < 0)
-			return -ENOMEM;
+		if (i > first)
+			buf_put_u8(&p->text, ',');
+		web_put_entry(&p->text, list[i]);
 	}
 	if (end < n) {
 		struct cursor c = { .offset = end };
 
 		memcpy(c.id, list[end - 1]->id.hex, sizeof(c.id));
-		cursor_print(&c, cursor_filter(&q->url), next);
-		(void)snprintf(link, sizeof(link), "<?cursor=%s>; rel=\"next\"", next);
-		web_set_header(q, "Link", link);
+		cursor_print(&c, cursor_filter(&q->url), p->next);
+		buf_printf(&p->text, "],\"next_cursor\":\"%s\"", p->next);
+	} else {
+		buf_printf(&p->text, "],\"next_cursor\":null");
 	}
-	return web_reply_json(q, 200,
-			      json_pack("{s:O,s:o,s:I}", "items", items, "next_cursor", end < n ? json_string(next) : json_null(), "total",
-					(json_int_t)n));
+	buf_printf(&p->text, ",\"total\":%zu}", n);
 }
 
-static int reply_view(struct web_request *q, const struct catalog_view *v, struct query *f)
+/* The page that q asks for in a view. */
+static int make_page(const struct web_request *q, const struct catalog_view *v, struct query *f, struct page *p)
 {
 	const struct catalog_entry **list CLEANUP(freep) = os_malloc((v->n + 1) * sizeof(*list));
 	size_t n = 0;
@@ -194,24 +205,132 @@ static int reply_view(struct web_request *q, const struct catalog_view *v, struc
 			list[n++] = v->entry[i];
 	}
 	qsort_r(list, n, sizeof(*list), compare, f);
-	return put_page(q, list, n, f);
+	put_page(p, q, list, n, f);
+	return buf_error(&p->text);
+}
+
+/* --- pages of lately --- */
+
+struct kept {
+	char *target;     /* path and query as sent; NULL = free */
+	uint64_t version; /* of the view */
+	uint64_t used_ns;
+	struct page page;
+};
+
+/* Many look at the same list: while nothing has changed it is made once. */
+struct web_pages {
+	pthread_mutex_t lock;
+	struct kept kept[WEB_PAGES_MAX];
+};
+
+static void kept_clear(struct kept *k)
+{
+	free(k->target);
+	buf_done(&k->page.text);
+	*k = (struct kept){ 0 };
+}
+
+int pages_new(struct web_pages **ret)
+{
+	struct web_pages *p = os_calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	pthread_mutex_init(&p->lock, NULL);
+	*ret = p;
+	return 0;
+}
+
+void pages_free(struct web_pages *p)
+{
+	for (size_t i = 0; p && i < WEB_PAGES_MAX; i++)
+		kept_clear(&p->kept[i]);
+	if (p)
+		pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+static bool page_get(struct web_pages *ps, const char *target, uint64_t version, struct page *ret)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&ps->lock);
+	for (size_t i = 0; i < WEB_PAGES_MAX && !found; i++) {
+		struct kept *k = &ps->kept[i];
+
+		if (!k->target || k->version != version || strcmp(k->target, target) != 0)
+			continue;
+		k->used_ns = os_mono_ns();
+		buf_put(&ret->text, k->page.text.data, k->page.text.len);
+		memcpy(ret->next, k->page.next, sizeof(ret->next));
+		found = buf_error(&ret->text) == 0;
+	}
+	pthread_mutex_unlock(&ps->lock);
+	return found;
+}
+
+static void page_keep(struct web_pages *ps, const char *target, uint64_t version, const struct page *p)
+{
+	struct kept *k = &ps->kept[0];
+
+	pthread_mutex_lock(&ps->lock);
+	for (size_t i = 1; i < WEB_PAGES_MAX && k->target; i++) {
+		if (!ps->kept[i].target || ps->kept[i].used_ns < k->used_ns)
+			k = &ps->kept[i];
+	}
+	kept_clear(k);
+	k->target = os_strdup(target);
+	k->version = version;
+	k->used_ns = os_mono_ns();
+	buf_put(&k->page.text, p->text.data, p->text.len);
+	memcpy(k->page.next, p->next, sizeof(p->next));
+	if (!k->target || buf_error(&k->page.text))
+		kept_clear(k);
+	pthread_mutex_unlock(&ps->lock);
+}
+
+static int reply_page(struct web_request *q, struct page *p)
+{
+	char link[CURSOR_BYTES + 64];
+
+	if (p->next[0]) {
+		(void)snprintf(link, sizeof(link), "<?cursor=%s>; rel=\"next\"", p->next);
+		web_set_header(q, "Link", link);
+	}
+	return web_reply_buf(q, 200, "application/json", &p->text);
+}
+
+static int reply_view(struct web_request *q, const struct catalog_view *v)
+{
+	struct query f CLEANUP(query_done) = { 0 };
+	struct page p CLEANUP(page_done) = { 0 };
+	int r = 0;
+
+	if (!page_get(q->web->pages, q->url.target, v->version, &p)) {
+		buf_clear(&p.text);
+		r = parse_query(q, &f);
+		if (r == 0)
+			r = make_page(q, v, &f, &p);
+		if (r == 0)
+			page_keep(q->web->pages, q->url.target, v->version, &p);
+	}
+	if (r < 0)
+		return q->replied ? 0 : r;
+	return reply_page(q, &p);
 }
 
 int web_recordings_list(struct web_request *q)
 {
 	struct catalog *c = daemon_catalog(q->web->daemon);
-	struct query f CLEANUP(query_done) = { 0 };
-	const struct catalog_view *v;
-	int r = parse_query(q, &f);
+	const struct catalog_view *v = catalog_get(c);
+	int r;
 
-	if (r < 0)
-		return q->replied ? 0 : r;
-	v = catalog_get(c);
 	if (!v)
 		return -ENOMEM;
 	q->no_cache = true;
 	web_etag(q, false, "list-%s-%llu", q->web->boot, (unsigned long long)v->version);
-	r = web_not_modified(q) ? web_replied(q) : reply_view(q, v, &f);
+	r = web_not_modified(q) ? web_replied(q) : reply_view(q, v);
 	catalog_put(c, v);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/buf.h"
 #include "store/catalog.h"
 
 /* A string of any bytes; "" and NULL: null. */
@@ -15,7 +16,10 @@ json_t *web_json_ns(uint64_t ns);
 json_t *web_json_time(uint64_t wall_ns);
 /* {"kind": "exited", "code": 1}: of a wait status, -1 = unknown. */
 json_t *web_json_exit(int status, bool running);
-/* A recording as lists show it. */
+/* The name of the user that this server runs as. */
+json_t *web_json_user(void);
+/* A recording as lists show it: appended as text (a failure is kept in the buffer), or as an object. */
+void web_put_entry(struct buf *b, const struct catalog_entry *e);
 json_t *web_json_entry(const struct catalog_entry *e);
 /* "sealed", "broken" ...: what lists show as state. */
 const char *web_entry_state(const struct catalog_entry *e);

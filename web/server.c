@@ -251,6 +251,8 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = exports_new(&w->exports);
 	if (r == 0)
+		r = pages_new(&w->pages);
+	if (r == 0)
 		r = conns_init(&w->conns, w);
 	for (size_t i = 0; i < w->n_listeners && r == 0; i++)
 		r = listener_start(&w->listener[i], ei);
@@ -299,6 +301,7 @@ void web_free(struct web *w, int grace_ms)
 	searches_free(w->searches);
 	coverage_cache_free(w->coverage);
 	exports_free(w->exports);
+	pages_free(w->pages);
 	auth_done(w);
 	free(w->hosts);
 	free(w);

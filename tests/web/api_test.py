@@ -173,7 +173,7 @@ class Context:
 
     # --- requests ---
 
-    def request(self, method, path, body=None, headers=None, auth=True, check=True, server=None, **query):
+    def request(self, method, path, /, body=None, headers=None, auth=True, check=True, server=None, **query):
         """body: bytes, or something for JSON. check: the answer must fit the description."""
         server = server or self.server
         sent = {"Host": server.host}
@@ -217,16 +217,16 @@ class Context:
             self.api = openapi.OpenApi(self.request("GET", "/api/v1/openapi.json", check=False).json)
         return self.api
 
-    def get(self, path, **k):
+    def get(self, path, /, **k):
         return self.request("GET", path, **k)
 
-    def post(self, path, body=None, **k):
+    def post(self, path, /, body=None, **k):
         return self.request("POST", path, body, **k)
 
-    def patch(self, path, body=None, **k):
+    def patch(self, path, /, body=None, **k):
         return self.request("PATCH", path, body, **k)
 
-    def delete(self, path, **k):
+    def delete(self, path, /, **k):
         return self.request("DELETE", path, **k)
 
     def raw(self, data, timeout=20, half_close=False, server=None):

@@ -230,6 +230,8 @@ export function stream(path, handlers, params) {
 		};
 		source.onerror = () => {
 			handlers.error?.();
+			if (!closed)
+				get("/version").catch(() => {});	/* says whether the server is gone */
 			if (source.readyState !== EventSource.CLOSED || closed)
 				return;
 			timer = setTimeout(connect, pause);

@@ -1,6 +1,7 @@
 /* The aligned rows of a diff: two columns, only the rows in sight exist. The place is a row index (from 0).
  *
  *	rows.ids = {left, right}; rows.total = n; rows.at = index;	event "move": at changed; rows.reveal(index)
+ *	rows.firstDifference = index	where looking back may end
  *	rows.nextDifference(1 or -1)	looks further than what is loaded; resolves to false when there is none
  */
 import {get, latest} from "./api.js";
@@ -16,6 +17,7 @@ const SEARCH_PAGE = 1000;
 const MARKS = {same: ["", "same"], changed: ["\u2260", "different"], left: ["\u2212", "only left"], right: ["+", "only right"]};
 
 class HmDiffRows extends HTMLElement {
+	firstDifference = 0;
 	#ids = {};
 	#total = 0;
 	#at = 0;
@@ -107,25 +109,32 @@ class HmDiffRows extends HTMLElement {
 		return true;
 	}
 
-	/* differences stand in groups: the next one is the first row of the next group */
+	/* Differences stand in groups: this gives the first row of the next group, or of the one before. Rows before firstDifference are all the same. */
 	async #look(direction, signal) {
 		let inside = this.row(this.#at) ? this.row(this.#at).op !== "same" : false;
+		let found = null;
 
-		for (let at = this.#at + direction; at >= 0 && at < this.#total;) {
+		if (direction < 0 && inside && this.row(this.#at - 1)?.op !== "same")
+			inside = false;		/* in the middle of a group: to its beginning */
+		for (let at = this.#at + direction; at >= this.firstDifference && at < this.#total;) {
 			const offset = direction > 0 ? at : Math.max(0, at - SEARCH_PAGE + 1);
 			const {items} = await get("/diff/rows", {params: {...this.#ids, offset, limit: direction > 0 ? SEARCH_PAGE : at - offset + 1}, signal});
 
 			if (!items.length)
-				return null;
-			for (; at >= offset && at < offset + items.length; at += direction) {
+				return found;
+			for (; at >= Math.max(offset, this.firstDifference) && at < offset + items.length; at += direction) {
 				const other = items[at - offset].op !== "same";
 
-				if (other && !inside)
+				if (direction > 0 && other && !inside)
 					return at;
-				inside = other;
+				if (direction < 0 && found !== null && !other)
+					return found;
+				if (direction < 0 && other && !inside)
+					found = at;
+				inside = other && (direction > 0 || inside);
 			}
 		}
-		return null;
+		return found;
 	}
 
 	get #rowHeight() {
@@ -166,7 +175,7 @@ class HmDiffRows extends HTMLElement {
 		const row = this.#pages.row(at);
 		const [mark, says] = MARKS[row?.op] ?? ["", ""];
 
-		return h(`div.diff-row.${row?.op ?? "waiting"}${at === this.#at ? ".current" : ""}`, {role: "row", id: `diff-${at}`, "data-at": at, "aria-rowindex": at + 1, "aria-selected": at === this.#at},
+		return h(`div.diff-row.${row?.op ?? "waiting"}${at === this.#at ? ".current" : ""}`, {role: "row", id: `diff-${at}`, "data-at": at, "aria-rowindex": at + 1, "aria-selected": String(at === this.#at)},
 			side(row, "left", this.#ids.left),
 			h("span.mark", {role: "gridcell"}, h("span", {"aria-hidden": "true"}, mark), h("span.sr-only", {}, says)),
 			side(row, "right", this.#ids.right));

@@ -21,6 +21,7 @@ const HOW = [
 	["did_not_return", "Did not return", "exit, exec and calls that a signal or the end cut off"],
 ];
 const CHIPS_MAX = 4;
+const WIDE = matchMedia("(min-width: 1240px)");
 
 class PageCoverage extends HTMLElement {
 	pageTitle = "Coverage";
@@ -33,7 +34,7 @@ class PageCoverage extends HTMLElement {
 	#off = [];
 	#scope = h("div.scope", {});
 	#totals = h("div.totals", {});
-	#note = h("div", {});
+	#note = h("div.notes", {});
 	#tabs = document.createElement("hm-tabs");
 	#panel = h("div.panel", {role: "tabpanel", id: "coverage-panel"});
 	#csv = h("button", {onclick: () => this.#save()}, icon("download"), "CSV");
@@ -48,7 +49,7 @@ class PageCoverage extends HTMLElement {
 			this.#tab = this.#tabs.selected;
 			this.#drawPanel();
 		});
-		Object.assign(this.#called, {key: row => row.name, caption: "System calls", sort: {key: "calls", order: "desc"}, columns: columns()});
+		Object.assign(this.#called, {key: row => row.name, caption: "System calls", sort: {key: "calls", order: "desc"}, columns: columns(WIDE.matches)});
 		this.#called.setAttribute("dense", "");
 	}
 
@@ -79,6 +80,9 @@ class PageCoverage extends HTMLElement {
 		fill(this, h("header.toolbar", {}, h("div.title", {}, h("h1", {}, "Coverage"), h("span.muted", {}, "system calls and how they were handled")), this.#csv),
 			h("div.scroll", {}, h("div.column", {}, this.#scope, this.#note, this.#totals, h("section.box", {}, this.#tabs, this.#panel))));
 		this.#drawTabs();
+		WIDE.onchange = () => {
+			this.#called.columns = columns(WIDE.matches);
+		};
 		this.#off = [keys.add("Coverage", [
 			{key: "j", also: ["ArrowDown"], does: "Into the table, next row", run: () => this.#called.isConnected && this.#called.focusRow(0)},
 			{key: "a", does: "Add a recording", run: () => this.#add()},
@@ -86,6 +90,7 @@ class PageCoverage extends HTMLElement {
 	}
 
 	disconnectedCallback() {
+		WIDE.onchange = null;
 		this.#off.forEach(off => off());
 		this.#load.abort();
 	}
@@ -125,7 +130,7 @@ class PageCoverage extends HTMLElement {
 		fill(this.#note,
 			skipped.length ? partialNote(`${format.plural(skipped.length, "recording is", "recordings are")} not counted: they cannot be read fully.`) : null,
 			odd ? partialNote(`${format.plural(odd, "call does", "calls do")} not add up and ${odd === 1 ? "is" : "are"} marked: the counters of the recordings disagree with their events.`) : null);
-		fill(this.#totals, h("div.stack", {"aria-hidden": "true"}, HOW.map(([key]) => segment(key, totals[key], totals.calls))),
+		fill(this.#totals, h("div.stack", {"aria-hidden": "true"}, HOW.filter(([key]) => totals[key]).map(([key]) => segment(key, totals[key], totals.calls))),
 			h("dl.legend", {}, h("div", {}, h("dt", {}, "Calls"), h("dd", {}, show.count(totals.calls))),
 				HOW.map(([key, label, hint]) => h("div", {title: hint}, h("dt", {}, h(`span.swatch.${key}`, {}), label), h("dd", {}, show.count(totals[key]), h("span.muted", {}, " " + format.percent(totals[key], totals.calls)))))));
 		this.#drawTabs();
@@ -190,17 +195,17 @@ function segment(key, n, all) {
 	return el;
 }
 
-function columns() {
+function columns(wide) {
 	return [
 		{key: "number", title: "No.", kind: "num", width: "4.5rem", sort: true, cell: row => h("span.muted", {}, String(row.number))},
-		{key: "name", title: "Call", kind: "mono", width: "12rem", sort: true, cell: row => row.adds_up ? row.name :
+		{key: "name", title: "Call", kind: "mono", width: wide ? "12rem" : "11rem", sort: true, cell: row => row.adds_up ? row.name :
 			h("span.hstack", {}, row.name, badge("blocked", "does not add up", {icon: "danger", title: "The parts are not as many as the calls: not counted as handled"}))},
-		{key: "class", title: "Class", width: "5rem", sort: true, cell: row => h("span.muted", {}, row.class)},
+		{key: "class", title: "Class", width: "5rem", sort: true, wide: true, cell: row => h("span.muted", {}, row.class)},
 		{key: "calls", title: "Calls", kind: "num", width: "7rem", sort: true, cell: row => show.count(row.calls)},
-		{key: "parts", title: "How", cell: row => h("div.stack.small", {title: HOW.filter(([key]) => row[key]).map(([key, label]) => `${label}: ${format.count(row[key])}`).join("\n")}, HOW.map(([key]) => segment(key, row[key], row.calls)))},
-		...HOW.map(([key, label, hint]) => ({key, title: label === "Did not return" ? "No return" : label, hint, kind: "num", width: "6.5rem", sort: true, cell: row => row[key] ? show.count(row[key]) : h("span.muted", {}, "0")})),
-		{key: "recordings", title: "In", hint: "Recordings that made it", kind: "num", width: "4.5rem", sort: true, cell: row => show.count(row.recordings)},
-	];
+		{key: "parts", title: "How", cell: row => h("div.stack.small", {title: HOW.filter(([key]) => row[key]).map(([key, label]) => `${label}: ${format.count(row[key])}`).join("\n")}, HOW.filter(([key]) => row[key]).map(([key]) => segment(key, row[key], row.calls)))},
+		...HOW.map(([key, label, hint]) => ({key, title: label === "Did not return" ? "No return" : label, hint, kind: "num", width: wide ? "6.5rem" : "6.25rem", sort: true, cell: row => row[key] ? show.count(row[key]) : h("span.muted", {}, "0")})),
+		{key: "recordings", title: "In", hint: "Recordings that made it", kind: "num", width: "4.5rem", sort: true, wide: true, cell: row => show.count(row.recordings)},
+	].filter(column => wide || !column.wide);
 }
 
 customElements.define("page-coverage", PageCoverage);

@@ -12,7 +12,7 @@ import {keys} from "./keys.js";
 import {emptyNotice, errorNotice, loadingNotice} from "./notices.js";
 import {href, router} from "./router.js";
 import {pickRecording} from "./pick-dialog.js";
-import {toast} from "./hm-toasts.js";
+import {toast, toastError} from "./hm-toasts.js";
 
 const POLL_MS = 400;
 
@@ -80,7 +80,7 @@ class PageDiff extends HTMLElement {
 	}
 
 	connectedCallback() {
-		fill(this, h("header.diff-head", {}, this.#sides, this.#strip), this.#panel);
+		fill(this, h("header.diff-head", {}, h("h1.sr-only", {}, "Compare two recordings"), this.#sides, this.#strip), this.#panel);
 		this.#tabs.tabs = [{id: "rows", label: "Events", panel: "diff-panel"}, {id: "calls", label: "System calls", panel: "diff-panel"}];
 		this.#tabs.selected = this.#tab;
 		this.#off = [keys.add("Compare", [
@@ -156,10 +156,12 @@ class PageDiff extends HTMLElement {
 			h("button.icon", {"aria-label": "Next difference", title: "Next difference (n)", disabled: diff.equal, onclick: () => this.#next(1)}, icon("chevron")));
 		this.#rows.ids = this.#ids;
 		this.#show(this.#tab, false);
+		if (diff.divergence)
+			this.#rows.firstDifference = await this.#divergenceRow();
 		if (this.#wantedAt !== null)
 			this.#rows.at = this.#wantedAt;
 		else if (diff.divergence)
-			await this.#toDivergence(false);
+			this.#toDivergence(false);
 	}
 
 	#show(tab, tell = true) {
@@ -215,16 +217,24 @@ class PageDiff extends HTMLElement {
 			router.go("diff", {left: this.#ids.right, right: this.#ids.left});
 	}
 
-	async #toDivergence(tell = true) {
+	/* the server knows which row it is: an answer that holds it */
+	async #divergenceRow() {
+		try {
+			const answer = await get("/diff/rows", {params: {...this.#ids, at: "divergence", limit: 100}});
+
+			return answer.offset + Math.max(0, answer.items.findIndex(row => row.op !== "same"));
+		} catch (error) {
+			toastError(error, "Could not find the first difference");
+			return 0;
+		}
+	}
+
+	#toDivergence(tell = true) {
 		if (!this.#diff?.divergence)
 			return;
-		/* the server knows which row it is: an answer centred on it */
-		const answer = await get("/diff/rows", {params: {...this.#ids, at: "divergence", limit: 100}});
-		const at = answer.items.findIndex(row => row.op !== "same");
-
 		if (this.#tab !== "rows")
 			this.#show("rows");
-		this.#rows.at = answer.offset + Math.max(0, at);
+		this.#rows.at = this.#rows.firstDifference;
 		if (tell) {
 			router.update({at: this.#rows.at + 1});
 			this.#rows.focusRows();

@@ -33,7 +33,7 @@ class PageSummary extends HTMLElement {
 	#off = [];
 	#head = document.createElement("hm-rec-head");
 	#top = h("div.cards", {});
-	#note = h("div", {});
+	#note = h("div.notes", {});
 	#tabs = document.createElement("hm-tabs");
 	#panel = h("div.panel", {role: "tabpanel", id: "summary-panel", tabindex: -1});
 	#tables = {};
@@ -170,7 +170,7 @@ class PageSummary extends HTMLElement {
 				rec.crash ? h("a", {href: href(`r/${rec.id}`, {at: rec.crash.event})}, `${rec.crash.signal} at ${format.event(rec.crash.event)}`) : rec.reason ?? "\u00a0"),
 			card("System calls", summary ? show.short(summary.calls) : "\u00a0", summary ? `${format.count(errors)} failed (${format.percent(errors, summary.calls)})` : "\u00a0"),
 			card("Processes", show.count(rec.processes), format.plural(rec.threads, "thread")),
-			card("Waited", summary ? show.duration(calls.reduce((sum, row) => sum + Number(row.blocked_ns), 0)) : "\u00a0", "all threads, in calls that block"),
+			card("Waited", summary ? show.duration(calls.reduce((sum, row) => sum + Number(row.blocked_ns), 0)) : "\u00a0", "by all threads, in calls"),
 			h("section.card.wide", {}, h("h2", {}, "Signals and programs"), summary ? signalList(summary, rec.id) : "\u00a0"));
 	}
 
