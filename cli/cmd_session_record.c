@@ -112,7 +112,7 @@ static int take_timeslice(const json_t *j, struct record_values *v)
 
 	if (!json_is_number(j))
 		return -EINVAL;
-	v->timeslice = fpclassify(json_number_value(j)) == FP_ZERO ? "off" : os_asprintf("%.3f", json_number_value(j));
+	v->timeslice = fpclassify(json_number_value(j)) == FP_ZERO ? "off" : os_asprintf("%.6f", json_number_value(j));
 	return v->timeslice && record_timeslice(v->timeslice, &ns) ? 0 : -EINVAL;
 }
 

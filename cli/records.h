@@ -14,7 +14,7 @@ struct record_values {
 	struct opt_list env;
 	int base_env, cpu_profile;
 	uint64_t timeout_s, checksum, chaos, watchdog_s;
-	bool verify, verify_strict, strict, no_seal, quiet, keep;
+	bool verify, verify_strict, strict, no_seal, quiet, keep, detach, no_stdio;
 };
 
 #define RECORD_TIMEOUT_MAX (100u * 365 * 86400) /* seconds */
@@ -50,6 +50,8 @@ int record_job_code(const struct record_job *job, int r, const struct errinfo *e
 /* Prints why record_job_run() failed with r; exit code. */
 int record_job_report(const struct record_job *job, int r, const struct errinfo *ei);
 
+/* Has hermitd record it, prints the id; exit code. */
+int record_detached(const struct record_job *job);
 /* Records into a store of its own, replays, compares; the exit code of --verify. */
 int record_verify(struct record_job *job);
 

@@ -70,11 +70,14 @@ int daemon_job_cancel(struct daemon *d, const char *jid) MUST_CHECK;
 /* --- the inspector (any thread) --- */
 
 /* Asks the warm inspector of that recording (started when there is none; the one unused for longest ends when there are too many). request:
- * inspector/inspector.h, borrowed. *ret: the "result" of the reply, new reference. Blocks up to timeout_ms: then the child is ended, ERR_TIMEOUT.
- * ERR_GUEST_GONE (or the like): it died, ei says how. What the inspector itself refused comes back as its own error. */
+ * inspector/inspector.h, borrowed. *ret: the "result" of the reply, new reference. Blocks up to timeout_ms, then ERR_TIMEOUT: the request
+ * is cancelled, but the child stays as far as it has come (one that does not react is killed). ERR_BUSY: all are at work. ERR_GUEST_GONE (or the like): it died, ei says how. What the inspector itself refused comes back as its own error. */
 int daemon_inspect(struct daemon *d, const struct store_id *id, const json_t *request, int timeout_ms, json_t **ret, struct errinfo *ei) MUST_CHECK;
 
 /* --- the rest (any thread) --- */
+
+/* Looks at the store at once, for those who have just changed something in it themselves: the catalog shows it then, and the feed tells. */
+void daemon_refresh(struct daemon *d);
 
 int daemon_storage(struct daemon *d, json_t **ret) MUST_CHECK;
 /* Appends metrics in Prometheus text form. */

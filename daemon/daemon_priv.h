@@ -45,5 +45,7 @@ void house_free(struct house *h);
 void house_ended(struct house *h, const struct store_id *id);
 /* Is there less free space than the floor? Any thread. */
 bool house_disk_low(const struct house *h);
+/* Then: -ENOSPC, saying how much there is and should be. Else 0. */
+int house_disk_refusal(const struct house *h, struct errinfo *ei) MUST_CHECK;
 
 #endif

@@ -103,11 +103,6 @@ static void tell_done(struct recorder *rec, const struct recorder_started *what)
 		done(rec->ctx, what);
 }
 
-static void publish(struct recorders *rs, const struct store_id *id, const char *what, const char *error)
-{
-	feed_publish(rs->d->feed, "recording", json_pack("{ss ss ss*}", "id", id->hex, "what", what, "error", error));
-}
-
 /* It has ended without a word. */
 static void bury(struct recorder *rec, int status)
 {
@@ -116,15 +111,17 @@ static void bury(struct recorder *rec, int status)
 	int r;
 
 	explain_end(rec, status, text, sizeof(text));
-	log_error("%s: %s", rec->name, text);
 	if (!rec->started) {
+		log_error("%s: %s", rec->name, text);
 		tell_done(rec, &(struct recorder_started){ .r = ERR_GUEST_GONE, .exit = 125, .text = text });
 		return;
 	}
 	r = store_recover_one(rs->d->store, &rec->id, text);
+	log_error("%s: %s", rec->name, text);
 	if (r < 0)
 		log_error("%s: cannot be recovered: %s", rec->name, err_str(r));
-	publish(rs, &rec->id, "changed", text);
+	/* the house tells of the change itself, without why */
+	feed_publish(rs->d->feed, "recording", json_pack("{ss ss ss}", "id", rec->id.hex, "what", "changed", "error", text));
 }
 
 static void recorder_free(struct recorder *rec)
@@ -204,7 +201,6 @@ static int told_started(struct recorder *rec, const json_t *j)
 	memcpy(rec->id.hex, id, sizeof(rec->id.hex));
 	snprintf(rec->name, sizeof(rec->name), "recording %s", id);
 	log_info("%s: started", rec->name);
-	publish(rec->owner, &rec->id, "added", NULL);
 	tell_done(rec, &(struct recorder_started){ .id = &rec->id });
 	return 0;
 }
@@ -253,8 +249,6 @@ static int told_error(struct recorder *rec, const json_t *j)
 		return ERR_PROTOCOL;
 	rec->refused = true;
 	log_info("%s: %s", rec->name, text);
-	if (rec->started) /* it ended without a recording: a time limit */
-		publish(rec->owner, &rec->id, "removed", text);
 	tell_done(rec, &(struct recorder_started){ .r = (int)error, .exit = (int)exit, .text = text });
 	return 0;
 }
@@ -337,7 +331,11 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 	char *dir CLEANUP(freep) = os_asprintf("--data-dir=%s", cfg->data_dir);
 	char *source CLEANUP(freep) = os_asprintf("--source=%s", o->source);
 	const char *const argv[] = { cfg->session_binary, "session", "record", dir, source, NULL };
+	/* opened three times: what a program writes to its stdout and its stderr is told apart by the open file */
 	int null CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	int null1 CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	int null2 CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	const int nulls[3] = { null, null1, null2 };
 	int tell CLEANUP(closep) = -1, log CLEANUP(closep) = -1;
 	struct proc_fd fds[SPEC_FD_END_];
 	struct proc_options opt = { .argv = argv, .fds = fds };
@@ -345,8 +343,8 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 
 	if (!dir || !source)
 		return -ENOMEM;
-	if (null < 0)
-		return null;
+	if (null < 0 || null1 < 0 || null2 < 0)
+		return null < 0 ? null : null1 < 0 ? null1 : null2;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	rec->tell_fd = pair[0];
@@ -363,7 +361,7 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 	fds[opt.n_fds++] = (struct proc_fd){ tell, SPEC_FD_TELL };
 	fds[opt.n_fds++] = (struct proc_fd){ o->spec_fd, SPEC_FD_SPEC };
 	for (int i = 0; i < 3; i++)
-		fds[opt.n_fds++] = (struct proc_fd){ o->fds[i] >= 0 ? o->fds[i] : null, SPEC_FD_STDIN + i };
+		fds[opt.n_fds++] = (struct proc_fd){ o->fds[i] >= 0 ? o->fds[i] : nulls[i], SPEC_FD_STDIN + i };
 	if (o->cwd_fd >= 0)
 		fds[opt.n_fds++] = (struct proc_fd){ o->cwd_fd, SPEC_FD_CWD };
 	return proc_spawn(&opt, &rec->p);
@@ -389,9 +387,7 @@ static int may_start(const struct recorders *rs, struct errinfo *ei)
 		return errinfo_set(ei, ERR_INTERRUPTED, "hermitd is being stopped");
 	if (rs->n >= cfg->max_recordings)
 		return errinfo_set(ei, ERR_LIMIT, "%zu recordings are being made, more are not allowed (max_recordings)", rs->n);
-	if (rs->d->house && house_disk_low(rs->d->house))
-		return errinfo_set(ei, -ENOSPC, "there is less free space in %s than disk_floor asks for", cfg->data_dir);
-	return 0;
+	return rs->d->house ? house_disk_refusal(rs->d->house, ei) : 0;
 }
 
 int recorders_start(struct recorders *rs, const struct recorder_order *o, recorder_fn done, void *ctx, struct errinfo *ei)

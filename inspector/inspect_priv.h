@@ -56,6 +56,9 @@ struct inspector {
 	uint64_t events;                     /* of the recording */
 	struct dbg *dbg;                     /* NULL = none yet */
 	pid_t pid;                           /* of it */
+	bool stands;                         /* it stands where position.c went last: */
+	uint64_t stand_event, stand_moves;
+	bool stand_after;
 	struct thread_table threads;
 	/* modules.c: what is mapped at this position */
 	struct module *modules;              /* by address, owned */
@@ -116,8 +119,14 @@ struct symfile {
 	struct unit_range { uint64_t start, end; Dwarf_Off die; } *units;
 	size_t n_units;
 	bool scanned;
+	struct sym_entry *syms; /* symindex.c */
+	size_t n_syms;
+	bool sym_built;
 };
 
+/* Takes the descriptor (-1 = none); a file that is no ELF file of ours has no names. path is copied. */
+int symfile_new(struct inspector *in, const char *path, int fd, struct symfile **ret) MUST_CHECK;
+void symfile_free(struct symfile *f);
 /* Brings in->modules up to the present position. */
 int modules_update(struct inspector *in) MUST_CHECK;
 void modules_done(struct inspector *in);
@@ -145,6 +154,7 @@ char *demangle_name(const char *symbol);
 
 /* --- symbols.c: names and lines of addresses --- */
 
+/* symindex.c */
 struct symbol {
 	const char *name;   /* borrowed from the file, NULL = none */
 	uint64_t offset;    /* of the address from it */

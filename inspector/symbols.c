@@ -174,20 +174,6 @@ char *symbols_die_name(Dwarf_Die *die, char **ret_linkage)
 	return found;
 }
 
-void symbols_lookup(struct symfile *f, uint64_t addr, struct symbol *ret)
-{
-	GElf_Off offset = 0;
-	GElf_Sym sym;
-	const char *name = NULL;
-
-	f->in->busy_with = f->path;
-	if (f->mod)
-		name = dwfl_module_addrinfo(f->mod, addr, &offset, &sym, NULL, NULL, NULL);
-	*ret = (struct symbol){ .name = name && *name ? name : NULL, .offset = offset };
-	if (ret->name)
-		ret->function = GELF_ST_TYPE(sym.st_info) == STT_FUNC || GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
-}
-
 char *symbols_text(struct inspector *in, uint64_t addr)
 {
 	const struct module *m = modules_find(in, addr);

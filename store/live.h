@@ -15,7 +15,7 @@ bool store_is_live(const struct store *s, const struct store_id *id);
 /* Asks its recorder (recorder/recorder.h says for what); it looks some times a second. -ESRCH: there is none; ERR_LIMIT: too long a line. */
 int store_ask(struct store *s, const struct store_id *id, const char *fmt, ...) PRINTF_LIKE(3, 4) MUST_CHECK;
 /* store_recover() for one recording, with a reason other than the usual one (NULL: that). 1: it is truncated now; 0: nothing to do, its recorder lives or it had been
- * committed. */
+ * committed; one that somebody else has just recovered without a reason gets this one. */
 int store_recover_one(struct store *s, const struct store_id *id, const char *reason) MUST_CHECK;
 
 #endif

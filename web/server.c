@@ -21,8 +21,10 @@
 #include <unistd.h>
 #include "analysis/coverage.h"
 #include "analysis/digest.h"
+#include "analysis/search.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "web/exports_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -243,7 +245,13 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = digests_new(&w->digests);
 	if (r == 0)
+		r = searches_new(w->cfg->data_dir, &w->searches);
+	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
+	if (r == 0)
+		r = exports_new(&w->exports);
+	if (r == 0)
+		r = pages_new(&w->pages);
 	if (r == 0)
 		r = conns_init(&w->conns, w);
 	for (size_t i = 0; i < w->n_listeners && r == 0; i++)
@@ -290,7 +298,10 @@ void web_free(struct web *w, int grace_ms)
 	conns_done(&w->conns);
 	readers_free(w->readers);
 	digests_free(w->digests);
+	searches_free(w->searches);
 	coverage_cache_free(w->coverage);
+	exports_free(w->exports);
+	pages_free(w->pages);
 	auth_done(w);
 	free(w->hosts);
 	free(w);

@@ -96,7 +96,7 @@ START_TEST(changes)
 	TOLD(c, 0, 1, 0);
 	v = catalog_get(c);
 	e = catalog_find(v, &a);
-	ck_assert(e->state == RECORDING_SEALED && e->broken && e->verified_ns > 0);
+	ck_assert(e->state == RECORDING_SEALED && e->compressed && e->broken && e->verified_ns > 0);
 	ck_assert_str_eq(e->error, "bad frame");
 	ck_assert_str_eq(e->label, "label");
 	catalog_put(c, v);
