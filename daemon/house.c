@@ -598,16 +598,14 @@ int house_new(struct daemon *d, struct house **ret)
 	if (r < 0)
 		return r;
 	watch_dirs(h);
-	d->house = h; /* the thread needs it */
+	*ret = d->house = h; /* the thread needs it at once */
 	r = -pthread_create(&h->thread, NULL, run, h);
 	h->has_thread = r == 0;
 	if (r < 0) {
-		d->house = NULL;
+		*ret = d->house = NULL;
 		house_free(h);
-		return r;
 	}
-	*ret = h;
-	return 0;
+	return r;
 }
 
 void house_set_free(struct house *h, house_free_fn fn, void *ctx)
