@@ -38,7 +38,7 @@
 #define RETENTION_NS (30 * S)
 /* A recording that nobody has sealed for so long was left by somebody who was killed. */
 #define LEFT_NS (600 * S)
-#define USAGE_NS (60 * S)
+#define USAGE_NS (15 * S)
 /* Blobs are spared for an hour after they were used. */
 #define GC_AFTER_NS (65 * 60 * S)
 
@@ -355,8 +355,10 @@ static void apply_retention(struct house *h, const struct catalog_view *v, uint6
 	struct rows t CLEANUP(rows_done) = { 0 };
 	bool removed = false;
 
-	if (!cfg->max_age_s && !cfg->max_size)
+	/* sizes are what costs: all manifests are read for them */
+	if (!cfg->max_age_s && (!cfg->max_size || v->version == h->retention_version))
 		return;
+	h->retention_version = v->version;
 	if (fill_rows(h, v, &t) < 0)
 		return;
 	retention_choose(t.items, v->n, wall, cfg->max_age_s, cfg->max_size, t.why);
