@@ -23,6 +23,7 @@
 #include "daemon/inspectors_priv.h"
 #include "daemon/jobs_priv.h"
 #include "daemon/limits_priv.h"
+#include "daemon/sessions_priv.h"
 #include "store/live.h"
 #include "store/maintain.h"
 
@@ -308,6 +309,7 @@ struct rows {
 	struct retention_item *items;
 	uint64_t *bytes;
 	enum retention_why *why;
+	bool *spared; /* in the order of the view */
 };
 
 static void rows_done(struct rows *t)
@@ -317,11 +319,12 @@ static void rows_done(struct rows *t)
 	free(t->items);
 	free(t->bytes);
 	free(t->why);
+	free(t->spared);
 }
 
-static bool is_spared(const struct catalog_entry *e)
+static bool is_spared(struct house *h, const struct catalog_entry *e)
 {
-	return e->keep || e->live || e->state == RECORDING_OPEN;
+	return e->keep || e->live || e->state == RECORDING_OPEN || (h->d->sessions && sessions_use(h->d->sessions, &e->id));
 }
 
 /* Spared ones first, then from the newest to the oldest: so a blob counts at the last one that needs it. */
@@ -335,17 +338,23 @@ static int fill_rows(struct house *h, const struct catalog_view *v, struct rows 
 	t->items = os_calloc(v->n + 1, sizeof(*t->items));
 	t->bytes = os_calloc(v->n + 1, sizeof(*t->bytes));
 	t->why = os_calloc(v->n + 1, sizeof(*t->why));
-	if (!t->e || !t->ids || !t->items || !t->bytes || !t->why)
+	t->spared = os_calloc(v->n + 1, sizeof(*t->spared));
+	if (!t->e || !t->ids || !t->items || !t->bytes || !t->why || !t->spared)
 		return -ENOMEM;
+	/* asked once: sessions come and go */
+	for (size_t i = 0; i < v->n; i++)
+		t->spared[i] = is_spared(h, v->entry[i]);
 	for (int spared = 1; spared >= 0; spared--)
 		for (size_t i = 0; i < v->n; i++)
-			if (is_spared(v->entry[i]) == spared)
+			if (t->spared[i] == spared) {
+				t->items[n].spared = spared;
 				t->e[n++] = v->entry[i];
+			}
 	for (size_t i = 0; i < n; i++)
 		t->ids[i] = t->e[i]->id;
 	r = h->d->cfg->max_size ? store_shares(h->store, t->ids, n, t->bytes) : 0;
 	for (size_t i = 0; i < n; i++)
-		t->items[i] = (struct retention_item){ .start_ns = t->e[i]->start_wall_ns, .bytes = t->bytes[i], .spared = is_spared(t->e[i]) };
+		t->items[i] = (struct retention_item){ .start_ns = t->e[i]->start_wall_ns, .bytes = t->bytes[i], .spared = t->items[i].spared };
 	return r;
 }
 
