@@ -17,16 +17,10 @@
 
 /* --- the catalog --- */
 
-static void publish_change(void *ctx, enum catalog_change what, const struct catalog_entry *e)
-{
-	static const char *const names[] = { [CATALOG_ADDED] = "added", [CATALOG_CHANGED] = "changed", [CATALOG_REMOVED] = "removed" };
-
-	feed_publish(ctx, "recording", json_pack("{s:s,s:s}", "id", e->id.hex, "what", names[what]));
-}
-
 int recording_refresh(struct web_request *q)
 {
-	return catalog_refresh(daemon_catalog(q->web->daemon), publish_change, daemon_feed(q->web->daemon));
+	daemon_refresh(q->web->daemon);
+	return 0;
 }
 
 int recording_entry(struct web_request *q, const struct store_id *id, const struct catalog_view **ret_view, const struct catalog_entry **ret)
