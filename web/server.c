@@ -116,7 +116,7 @@ static enum MHD_Result access_cb(void *cls UNUSED, struct MHD_Connection *c UNUS
 
 static size_t stack_bytes(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return 4 * (size_t)WEB_STACK_BYTES;
 #else
 	return WEB_STACK_BYTES;
@@ -224,7 +224,7 @@ static int list_hosts(struct web *w)
 int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct errinfo *ei)
 {
 	struct web *w = os_calloc(1, sizeof(*w));
-	int r;
+	int auth, r;
 
 	if (!w) {
 		for (size_t i = 0; i < n; i++)
@@ -235,12 +235,13 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 	w->daemon = d;
 	w->cfg = daemon_config(d);
+	auth = auth_init(w, ei); /* who can connect finds the token */
 	w->ui_dir = getenv("HERMIT_UI_DIR"); /* while somebody works on the page */
-	r = open_listeners(w, fds, n, ei);
+	r = open_listeners(w, fds, n, ei); /* takes fds, whatever happens */
 	if (r == 0)
 		r = list_hosts(w);
 	if (r == 0)
-		r = auth_init(w, ei);
+		r = auth;
 	if (r == 0)
 		r = readers_new(w, &w->readers);
 	if (r == 0)
