@@ -1,4 +1,5 @@
 """A client of the inspector for tests: recordings, `hermit session inspect`, and gdb's idea of the same stack."""
+import functools
 import json
 import os
 import re
@@ -106,10 +107,11 @@ class Recording:
         self.status, self.output = run.returncode, run.stdout
         with open(os.path.join(self.dir, "last")) as f:
             self.id = f.read().strip()
+
+    @functools.cached_property
+    def events(self):
         lines = self.run("events", "--json", self.id).stdout.decode().splitlines()
-        self.events = [json.loads(line) for line in lines]
-        for e in self.events:
-            e["number"] = int(e.get("number", e.get("event", 0)))
+        return [dict(e, number=int(e["number"])) for e in map(json.loads, lines)]
 
     def run(self, *args, check=True):
         words = [HERMIT, *args[:1], "--data-dir", self.dir, *args[1:]]

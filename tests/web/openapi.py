@@ -69,8 +69,12 @@ class OpenApi:
         kind = (content_type or "").split(";")[0].strip()
         if kind not in content:
             raise Fault("%s: content type %r is not described" % (where, content_type))
-        if kind.endswith("json"):
-            self.check(content[kind].get("schema", {}), json.loads(body) if isinstance(body, (bytes, str)) else body, where)
+        schema = content[kind].get("schema", {})
+        if kind == "application/x-ndjson" and types_of(schema) != ["string"]:
+            for i, line in enumerate(body.decode().splitlines()):
+                self.check(schema, json.loads(line), "%s line %d" % (where, i + 1))
+        elif kind.endswith(("/json", "+json")):
+            self.check(schema, json.loads(body) if isinstance(body, (bytes, str)) else body, where)
 
     def check(self, schema, value, where):
         """Raises Fault when value does not fit."""
