@@ -24,6 +24,7 @@
 #include "analysis/search.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "web/diffs_priv.h"
 #include "web/exports_priv.h"
 #include "web/listen_priv.h"
 
@@ -251,6 +252,8 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
 	if (r == 0)
+		r = diffs_new(w, &w->diffs);
+	if (r == 0)
 		r = exports_new(&w->exports);
 	if (r == 0)
 		r = pages_new(&w->pages);
@@ -298,6 +301,7 @@ void web_free(struct web *w, int grace_ms)
 		free(w->listener[i].path);
 	}
 	conns_done(&w->conns);
+	diffs_free(w->diffs); /* its workers use the readers */
 	readers_free(w->readers);
 	digests_free(w->digests);
 	searches_free(w->searches);
