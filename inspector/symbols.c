@@ -53,7 +53,8 @@ static void scan_units(struct symfile *f, Dwarf *dw)
 				return;
 		}
 	}
-	qsort(f->units, f->n_units, sizeof(f->units[0]), compare_ranges);
+	if (f->n_units)
+		qsort(f->units, f->n_units, sizeof(f->units[0]), compare_ranges);
 }
 
 static bool scanned_unit(struct symfile *f, Dwarf *dw, uint64_t addr, Dwarf_Die *ret)
