@@ -58,7 +58,7 @@ class HmDebug extends HTMLElement {
 		this.#busy = true;
 		this.#draw();
 		try {
-			await post("/sessions", {recording: this.recording.id, kind: "gdb", ...this.pid === null ? {} : {pid: this.pid}, ...this.at === null ? {} : {goto: String(this.at)}});
+			await post("/sessions", {recording: this.recording.id, ...this.pid === null ? {} : {pid: this.pid}, ...this.at === null ? {} : {goto: String(this.at)}});
 			this.#error = null;
 		} catch (error) {
 			this.#error = error;
