@@ -12,6 +12,7 @@
 
 #define PAGE_DEFAULT 100u
 #define PAGE_MAX 1000u
+#define NUMBER_MAX ((1ull << 53) - 1) /* what JSON numbers hold */
 #define NS_PER_MS 1000000ull
 /* A filter is given so long to find all; then so long to find what the page needs. */
 #define ALL_MS 60u
@@ -336,12 +337,12 @@ static int reply_export(struct web_request *q, struct list *l, enum form form)
 static int list_page(struct web_request *q, struct list *l, enum form form)
 {
 	uint64_t offset = 0, limit = PAGE_DEFAULT, event = 0;
-	int r = web_query_u64(q, "offset", 0, UINT64_MAX / 2, 0, &offset);
+	int r = web_query_u64(q, "offset", 0, NUMBER_MAX, 0, &offset);
 
 	if (r >= 0)
 		r = web_query_u64(q, "limit", 0, PAGE_MAX, PAGE_DEFAULT, &limit);
 	if (r >= 0)
-		r = web_query_u64(q, "event", 0, UINT64_MAX / 2, 0, &event);
+		r = web_query_u64(q, "event", 0, NUMBER_MAX, 0, &event);
 	if (r < 0)
 		return web_replied(q);
 	r = list_open(q, l, offset + limit, event ? event + limit : 0);
@@ -408,7 +409,7 @@ int web_events_locate(struct web_request *q)
 	struct list l = { 0 };
 	uint64_t event = 0;
 	bool ready;
-	int dir = DIR_NEXT, r = web_query_u64(q, "event", 0, UINT64_MAX / 2, 0, &event);
+	int dir = DIR_NEXT, r = web_query_u64(q, "event", 0, NUMBER_MAX, 0, &event);
 
 	if (r >= 0)
 		r = web_query_enum(q, "dir", dirs, DIR_NEXT, &dir);
@@ -422,7 +423,7 @@ int web_events_locate(struct web_request *q)
 	r = events_begin(q, &l.v, &ready);
 	if (ready) {
 		/* the next one may be anywhere behind the event: all that the time allows is looked through */
-		r = list_open(q, &l, dir == DIR_PREVIOUS ? 0 : UINT64_MAX / 2, event + 1);
+		r = list_open(q, &l, dir == DIR_PREVIOUS ? 0 : NUMBER_MAX, event + 1);
 		if (r >= 0)
 			r = reply_place(q, &l, locate(&l, event, (enum dir)dir));
 	}
