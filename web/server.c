@@ -26,6 +26,7 @@
 #include "base/os.h"
 #include "web/diffs_priv.h"
 #include "web/exports_priv.h"
+#include "web/answers_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -250,6 +251,8 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = searches_new(w->cfg->data_dir, &w->searches);
 	if (r == 0)
+		r = answers_new(&w->answers);
+	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
 	if (r == 0)
 		r = diffs_new(w, &w->diffs);
@@ -305,6 +308,7 @@ void web_free(struct web *w, int grace_ms)
 	readers_free(w->readers);
 	digests_free(w->digests);
 	searches_free(w->searches);
+	answers_free(w->answers);
 	coverage_cache_free(w->coverage);
 	exports_free(w->exports);
 	pages_free(w->pages);
