@@ -204,7 +204,7 @@ static int make_record(struct evindex *d, const struct event *ev, struct evindex
 	int r = fds_event(b->fds, b->reader, ev, &refs);
 
 	*rec = (struct evindex_record){ .time_ns = ev->time_ns, .thread = ev->thread, .kind = (uint8_t)ev->kind, .flags = (uint16_t)ev->flags,
-				       .result = ev->kind == EVENT_BIRTH ? (int64_t)ev->child : ev->result };
+				       .offset = store_reader_offset(b->reader), .result = ev->kind == EVENT_BIRTH ? (int64_t)ev->child : ev->result };
 	rec->sysno = (uint16_t)MIN(ev->kind == EVENT_SIGNAL ? ev->signo : ev->sysno, (uint32_t)UINT16_MAX);
 	if (evprint_errno(ev))
 		rec->bits |= EVINDEX_FAILED;
@@ -470,6 +470,13 @@ const char *evindex_name(const struct evindex_view *v, uint32_t name)
 	if (!s->loaded)
 		return names_get(&v->evindex->names, name);
 	return name && name <= v->n_names ? s->name_text + s->name_offset[name - 1] : NULL;
+}
+
+int evindex_seek(const struct evindex_view *v, struct store_reader *r, uint64_t number, struct errinfo *ei)
+{
+	const struct evindex_record *rec = evindex_at(v, number);
+
+	return rec ? store_reader_seek_at(r, number, rec->offset, ei) : store_reader_seek(r, number, ei);
 }
 
 uint64_t evindex_duration(const struct evindex_view *v, uint64_t number)

@@ -34,6 +34,8 @@ struct evindex_record {
 	uint8_t kind;      /* enum event_kind */
 	uint8_t bits;      /* enum evindex_bits */
 	uint16_t zero;
+	uint32_t offset;   /* store_reader_offset() */
+	uint32_t zero2;
 };
 
 struct evindex_thread {
@@ -79,6 +81,8 @@ void evindex_release(const struct evindex_view *v); /* for CLEANUP too */
 const struct evindex_record *evindex_at(const struct evindex_view *v, uint64_t number);
 const struct evindex_thread *evindex_thread(const struct evindex_view *v, uint32_t number);
 const char *evindex_name(const struct evindex_view *v, uint32_t name);
+/* The reader gives event `number` next: at once when the index has it, else as store_reader_seek() does. */
+int evindex_seek(const struct evindex_view *v, struct store_reader *r, uint64_t number, struct errinfo *ei) MUST_CHECK;
 /* From entry to end of a call that others ran beside, 0 when not known. */
 uint64_t evindex_duration(const struct evindex_view *v, uint64_t number);
 

@@ -19,7 +19,7 @@
 #define SUFFIX_NEW ".events-new"
 #define GROW_MAX (1u << 18) /* records */
 
-static_assert(sizeof(struct evindex_record) == 48, "records are on disk");
+static_assert(sizeof(struct evindex_record) == 56, "records are on disk");
 static_assert(sizeof(struct evindex_thread) == 56, "threads are on disk");
 static_assert(sizeof(struct evindex_head) <= EVINDEX_HEAD_BYTES, "the head has its page");
 

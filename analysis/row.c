@@ -23,7 +23,7 @@ void row_done(struct row_maker *m)
 
 static int read_event(struct row_maker *m, uint64_t number, const struct event **ret, struct errinfo *ei)
 {
-	int r = store_reader_seek(m->reader, number, ei);
+	int r = evindex_seek(m->view, m->reader, number, ei);
 
 	if (r >= 0)
 		r = store_reader_next(m->reader, ret, ei);

@@ -302,10 +302,10 @@ static int add_match(struct search *q, uint64_t number)
 }
 
 /* The printer meets event number n, unless it comes next anyway. */
-static int meet(struct search *q, uint64_t n, bool print)
+static int meet(struct search *q, const struct evindex_view *v, uint64_t n, bool print)
 {
 	const struct event *ev;
-	int r = store_reader_seek(q->reader, n, &q->why);
+	int r = evindex_seek(v, q->reader, n, &q->why);
 
 	if (r >= 0)
 		r = store_reader_next(q->reader, &ev, &q->why);
@@ -340,8 +340,8 @@ static int print_line(struct search *q, const struct evindex_view *v, uint64_t n
 
 	buf_clear(&q->line);
 	if (r >= 0 && entry && !evprint_knows(&q->printer, rec->thread, entry))
-		r = meet(q, entry, false);
-	return r < 0 ? r : meet(q, number, true);
+		r = meet(q, v, entry, false);
+	return r < 0 ? r : meet(q, v, number, true);
 }
 
 /* Events from q->scanned on, until one has to be printed that was not yet, or `most` were looked at. */

@@ -196,14 +196,14 @@ static int list_one(struct listing *l, struct store_reader *reader, uint64_t num
 	int r = 0;
 
 	if (entry && !evprint_knows(p, rec->thread, entry)) {
-		r = store_reader_seek(reader, entry, ei);
+		r = evindex_seek(&l->view, reader, entry, ei);
 		if (r >= 0)
 			r = store_reader_next(reader, &ev, ei);
 		if (r > 0)
 			evprint_skip(p, ev);
 	}
 	if (r >= 0)
-		r = store_reader_seek(reader, number, ei);
+		r = evindex_seek(&l->view, reader, number, ei);
 	if (r >= 0)
 		r = store_reader_next(reader, &ev, ei);
 	if (r <= 0)

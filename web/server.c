@@ -175,7 +175,7 @@ static int add_listener(struct web *w, int fd, struct errinfo *ei)
 	if (!info.loopback && !(w->cfg->hosts && w->cfg->hosts[0]))
 		return errinfo_set(ei, -EPERM, "listen on %s, which others reach: name the hosts under which they do (hosts), and see docs/HTTP.md about TLS",
 				   l->url);
-	if (!w->cookie_name[0] || (info.port && w->n_listeners == 1))
+	if (info.port && !w->cookie_name[0])
 		(void)snprintf(w->cookie_name, sizeof(w->cookie_name), "hermit-%u", info.port);
 	return 0;
 }
@@ -204,6 +204,7 @@ static int open_listeners(struct web *w, const int *fds, size_t n, struct errinf
 	return r == 0 && w->n_listeners == 0 ? errinfo_set(ei, -EINVAL, "no address is configured (listen)") : r;
 }
 
+/* Names that a Host header may have. */
 static int list_hosts(struct web *w)
 {
 	static const char *const own[] = { "localhost", "127.0.0.1", "[::1]" };
@@ -234,7 +235,7 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 	w->daemon = d;
 	w->cfg = daemon_config(d);
-	w->ui_dir = getenv("HERMIT_UI_DIR");
+	w->ui_dir = getenv("HERMIT_UI_DIR"); /* while somebody works on the page */
 	r = open_listeners(w, fds, n, ei);
 	if (r == 0)
 		r = list_hosts(w);
