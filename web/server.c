@@ -24,7 +24,9 @@
 #include "analysis/search.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "web/diffs_priv.h"
 #include "web/exports_priv.h"
+#include "web/answers_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -249,7 +251,11 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	if (r == 0)
 		r = searches_new(w->cfg->data_dir, &w->searches);
 	if (r == 0)
+		r = answers_new(&w->answers);
+	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
+	if (r == 0)
+		r = diffs_new(w, &w->diffs);
 	if (r == 0)
 		r = exports_new(&w->exports);
 	if (r == 0)
@@ -298,9 +304,11 @@ void web_free(struct web *w, int grace_ms)
 		free(w->listener[i].path);
 	}
 	conns_done(&w->conns);
+	diffs_free(w->diffs); /* its workers use the readers */
 	readers_free(w->readers);
 	digests_free(w->digests);
 	searches_free(w->searches);
+	answers_free(w->answers);
 	coverage_cache_free(w->coverage);
 	exports_free(w->exports);
 	pages_free(w->pages);
