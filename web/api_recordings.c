@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include "analysis/search.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "store/maintain.h"
@@ -267,6 +268,7 @@ int web_recording_delete(struct web_request *q)
 	if (r < 0)
 		return r;
 	readers_forget(q->web->readers, &id);
+	searches_forget(q->web->searches, &id);
 	r = recording_refresh(q);
 	q->etag[0] = '\0';
 	return r < 0 ? r : web_reply_empty(q, 204);
