@@ -20,6 +20,8 @@ struct lane {
 	uint32_t *counts, *errors; /* into the timeline's block */
 	uint64_t *blocked;         /* ns */
 	bool seen;                 /* it has an event in the window */
+	bool in_call;              /* its last event so far is the entry of a call, */
+	uint64_t entered_ns;       /* made then */
 };
 
 struct timeline {
@@ -125,22 +127,32 @@ static bool is_entry(const struct evindex_record *rec)
 	return rec->kind == EVENT_SYSCALL_ENTER;
 }
 
-/* When a call that was entered there ends: the end of the recording when it does not. */
-static uint64_t end_of_call(const struct timeline *t, const struct evindex_record *rec)
+/* Time of the number-th event, `none` when there is no such one. */
+static uint64_t time_of(const struct timeline *t, uint32_t number, uint64_t none)
 {
-	const struct evindex_record *end = evindex_at(t->v, rec->partner);
+	const struct evindex_record *rec = evindex_at(t->v, number);
 
-	return end ? end->time_ns : t->v->end_ns;
+	return rec ? rec->time_ns : none;
 }
 
+/* A thread that has entered a call is blocked until its next event, whatever that is: a call that becomes an exec, or the thread's end, has
+ * no other half. */
 static void count_blocked(struct timeline *t, struct lane *lane, const struct evindex_record *rec)
 {
-	const struct evindex_record *entry = rec->kind == EVENT_SYSCALL_EXIT ? evindex_at(t->v, rec->partner) : NULL;
+	if (lane->in_call)
+		add_blocked(t, lane, lane->entered_ns, rec->time_ns);
+	else if (!lane->seen && rec->kind == EVENT_SYSCALL_EXIT)
+		add_blocked(t, lane, time_of(t, rec->partner, t->from), rec->time_ns);
+	lane->in_call = is_entry(rec);
+	lane->entered_ns = rec->time_ns;
+}
 
-	if (is_entry(rec))
-		add_blocked(t, lane, rec->time_ns, end_of_call(t, rec));
-	else if (entry && is_entry(entry) && entry->time_ns < t->from)
-		add_blocked(t, lane, t->from, rec->time_ns);
+/* Those whose next event, if any, lies behind the window. */
+static void blocked_at_the_end(struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->n_lanes; i++)
+		if (t->lane[i].in_call)
+			add_blocked(t, &t->lane[i], t->lane[i].entered_ns, t->v->end_ns);
 }
 
 static int mark_of(const struct evindex_record *rec)
@@ -171,10 +183,10 @@ static void count(struct timeline *t, uint64_t i)
 		t->mark[mark][t->n_marks[mark]++] = (uint32_t)(i + 1);
 	if (!lane)
 		return;
+	count_blocked(t, lane, rec);
 	lane->seen = true;
 	lane->counts[bucket_of(t, rec->time_ns)]++;
 	lane->errors[bucket_of(t, rec->time_ns)] += rec->bits & EVINDEX_FAILED;
-	count_blocked(t, lane, rec);
 }
 
 /* Threads that are quiet in the window: were they in a call when it began? */
@@ -192,8 +204,8 @@ static void look_back(struct timeline *t)
 			continue;
 		lane->seen = true;
 		quiet--;
-		if (is_entry(rec))
-			add_blocked(t, lane, t->from, end_of_call(t, rec));
+		lane->in_call = is_entry(rec);
+		lane->entered_ns = rec->time_ns;
 	}
 }
 
@@ -357,6 +369,7 @@ int timeline_put(const struct evindex_view *v, const struct timeline_window *w, 
 		count(t, i);
 	if (r >= 0) {
 		look_back(t);
+		blocked_at_the_end(t);
 		put_all(t, complete, out);
 		r = buf_error(out);
 	}

@@ -30,7 +30,8 @@ const struct cmd cmd_record_wait = {
 	.usage = "[OPTIONS] [ID]",
 	.about = "Waits until the recording has ended and ends as its program did: with its exit code, or by the signal that killed it; with 125 when that is not "
 		 "known because the recording was cut off. For one that has ended already it does so at once.",
-	.example = "    id=$(hermit record start -d --no-stdio -- make check); hermit record wait $id\n",
+	.example = "    hermit record start -d --name check -- make check > check.log 2>&1\n"
+		   "    hermit record wait check\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),
 	.max_args = 1,

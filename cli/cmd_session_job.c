@@ -60,9 +60,16 @@ static int on_progress(void *ctx, uint64_t done, uint64_t total)
 static int do_seal(struct work *w, struct errinfo *ei)
 {
 	uint64_t before = 0, after = 0, blobs;
-	int r = store_usage(w->store, &w->id, &before, &blobs);
+	struct stores_patience patience = { 0 };
+	int r;
 
-	r = store_seal(w->store, &w->id, on_progress, w, ei);
+	if (store_usage(w->store, &w->id, &before, &blobs) < 0)
+		before = 0;
+	/* hermit record start seals too */
+	do {
+		*ei = (struct errinfo){ 0 };
+		r = store_seal(w->store, &w->id, on_progress, w, ei);
+	} while (stores_retry(&patience, w->store, &w->id, r));
 	if (r == 0)
 		r = store_usage(w->store, &w->id, &after, &blobs);
 	if (r == 0)

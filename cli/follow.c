@@ -1,5 +1,5 @@
-/* See follow.h. The output is in the effects of the events that wrote it. That a recorder lives is looked up before its events are read: so none is missed that came
- * before its end. */
+/* See follow.h. The output is in the effects of the events that wrote it. That a recorder lives is looked up before its events are read: so
+ * none is missed that came before its end. */
 #include "cli/follow.h"
 
 #include <errno.h>

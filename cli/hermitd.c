@@ -16,6 +16,7 @@
 #include "cli/version.h"
 #include "daemon/control.h"
 #include "daemon/ctl.h"
+#include "daemon/systemd.h"
 #include "web/web.h"
 
 #define WEB_GRACE_MS 2000
@@ -54,6 +55,7 @@ static const struct opt opts[] = {
 struct hermitd {
 	struct daemon_config cfg;
 	bool any_port; /* no address was asked for: if the usual port is taken, another one will do */
+	struct systemd systemd;
 	struct loop *loop;
 	struct daemon *daemon;
 	struct web *web;
@@ -137,6 +139,20 @@ static int finished(void *ctx)
 	return 0;
 }
 
+static void tell_manager(const struct hermitd *h, const char *text)
+{
+	int r = systemd_notify(&h->systemd, text);
+
+	if (r < 0)
+		log_warn("tell the service manager: %s", err_str(r));
+}
+
+static int on_watchdog(void *ctx)
+{
+	tell_manager(ctx, "WATCHDOG=1");
+	return 0;
+}
+
 static int on_stop(void *ctx, int signo)
 {
 	struct hermitd *h = ctx;
@@ -147,6 +163,7 @@ static int on_stop(void *ctx, int signo)
 	}
 	h->stopping = true;
 	log_info("SIG%s: stopping", sigabbrev_np(signo));
+	tell_manager(h, "STOPPING=1");
 	daemon_drain(h->daemon, finished, h);
 	return 0;
 }
@@ -181,8 +198,11 @@ static int take_signals(struct hermitd *h)
 static int open_web(struct hermitd *h, struct errinfo *ei)
 {
 	struct errinfo first = { 0 };
-	int r = web_new(h->daemon, NULL, 0, &h->web, &first);
+	size_t n = h->systemd.n_fds;
+	int r;
 
+	h->systemd.n_fds = 0; /* they are web's now */
+	r = web_new(h->daemon, n ? h->systemd.fds : NULL, n, &h->web, &first);
 	if (r == -EADDRINUSE && h->any_port) {
 		log_warn("%s; another port is used ('hermit open' knows it)", first.text);
 		r = config_set(&h->cfg, "listen", "", ei);
@@ -207,6 +227,17 @@ static int tell_urls(struct hermitd *h)
 	return r;
 }
 
+static int tell_ready(struct hermitd *h)
+{
+	const char *url = web_url(h->web, 0);
+	char *text CLEANUP(freep) = os_asprintf("READY=1\nSTATUS=%s", url ? url : "ready");
+	struct loop_source *s;
+	uint64_t every = h->systemd.watchdog_ns / 2;
+
+	tell_manager(h, text ? text : "READY=1");
+	return every ? loop_add_timer(h->loop, "watchdog", every, every, on_watchdog, h, &s) : 0;
+}
+
 static int start(struct hermitd *h, struct errinfo *ei)
 {
 	int sock, lock;
@@ -229,14 +260,19 @@ static int start(struct hermitd *h, struct errinfo *ei)
 	if (r < 0)
 		return errinfo_set_r(ei, r, "control socket");
 	r = open_web(h, ei);
-	return r == 0 ? tell_urls(h) : r;
+	if (r == 0)
+		r = tell_urls(h);
+	return r == 0 ? tell_ready(h) : r;
 }
 
 static int run(struct hermitd *h, const struct values *v)
 {
 	struct errinfo ei = { 0 };
-	int r = configure(h, v, &ei);
+	int r = systemd_begin(&h->systemd, &ei);
 
+	if (r < 0)
+		return fail_r(r, &ei, "the service manager's environment makes no sense");
+	r = configure(h, v, &ei);
 	if (r < 0)
 		return fail_r(r, &ei, "the configuration cannot be used");
 	r = start(h, &ei);
@@ -261,6 +297,7 @@ static int serve(const struct values *v)
 	unsetenv("HERMIT_LOG_FILE"); /* children would empty it */
 	config_init(&h.cfg);
 	r = run(&h, v);
+	systemd_done(&h.systemd);
 	web_free(h.web, WEB_GRACE_MS);
 	control_free(h.control);
 	daemon_free(h.daemon);

@@ -38,7 +38,7 @@ struct daemon_record {
 	json_t *options;        /* object: label, chaos, timeslice_ms, checksum, keep, cpu_profile ...; borrowed, NULL = none */
 	const char *source;     /* "daemon" (control socket), "http" */
 };
-/* Starts it and waits until it has an id or has failed (ei: what the recorder said). ERR_LIMIT: too many; -ENOSPC: below the floor of free space. */
+/* Starts it and waits until it has an id or has failed (ei: what the recorder said). Not in the loop's thread, which it waits for. ERR_LIMIT: too many; -ENOSPC: below the floor of free space. */
 int daemon_record_start(struct daemon *d, const struct daemon_record *rec, struct store_id *ret, struct errinfo *ei) MUST_CHECK;
 enum daemon_stop { DAEMON_STOP_TERM, DAEMON_STOP_KILL, DAEMON_STOP_CUT }; /* SIGTERM, SIGKILL to the program; end the recording alone */
 int daemon_record_stop(struct daemon *d, const struct store_id *id, enum daemon_stop how, const char *reason, struct errinfo *ei) MUST_CHECK;

@@ -38,6 +38,7 @@ void sessions_free(struct sessions *s);
 void sessions_drain(struct sessions *s);
 bool sessions_busy(const struct sessions *s);
 int inspectors_new(struct daemon *d, struct inspectors **ret) MUST_CHECK;
+void inspectors_drain(struct inspectors *i); /* ends all, takes no more requests; those who wait get ERR_INTERRUPTED */
 void inspectors_free(struct inspectors *i); /* ends all; those who wait get ERR_INTERRUPTED */
 int house_new(struct daemon *d, struct house **ret) MUST_CHECK;
 void house_free(struct house *h);

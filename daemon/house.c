@@ -577,7 +577,7 @@ int house_make(struct daemon *d, struct house **ret)
 	h->orders_end = &h->orders;
 	h->inotify_fd = -1;
 	h->retention_at = h->left_at = now + 5 * S;
-	h->scan_at = now + 60 * S;
+	h->scan_at = now + 15 * S;
 	pthread_mutex_init(&h->lock, NULL);
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = h->wake_fd < 0 ? -errno : store_open(d->cfg->data_dir, false, &h->store, NULL);
@@ -598,16 +598,14 @@ int house_new(struct daemon *d, struct house **ret)
 	if (r < 0)
 		return r;
 	watch_dirs(h);
-	d->house = h; /* the thread needs it */
+	*ret = d->house = h; /* the thread needs it at once */
 	r = -pthread_create(&h->thread, NULL, run, h);
 	h->has_thread = r == 0;
 	if (r < 0) {
-		d->house = NULL;
+		*ret = d->house = NULL;
 		house_free(h);
-		return r;
 	}
-	*ret = h;
-	return 0;
+	return r;
 }
 
 void house_set_free(struct house *h, house_free_fn fn, void *ctx)

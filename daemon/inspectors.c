@@ -161,13 +161,14 @@ static void take_reply(struct inspector *in, const char *line, size_t len)
 	pthread_cond_broadcast(&in->pool->more);
 }
 
-static void take_lines(struct inspector *in)
+/* fresh: how many bytes have come just now; before them there is no end of a line. */
+static void take_lines(struct inspector *in, size_t fresh)
 {
-	size_t done = 0;
+	size_t done = 0, seen = in->input.len - fresh;
 
-	for (;;) {
+	for (;; seen = done) {
 		const uint8_t *begin = in->input.data + done;
-		const uint8_t *nl = in->input.len > done ? memchr(begin, '\n', in->input.len - done) : NULL;
+		const uint8_t *nl = in->input.len > seen ? memchr(in->input.data + seen, '\n', in->input.len - seen) : NULL;
 
 		if (!nl)
 			break;
@@ -196,7 +197,8 @@ static int on_readable(void *ctx, uint32_t events UNUSED)
 		in->source = NULL;
 	} else {
 		buf_put(&in->input, chunk, (size_t)n);
-		take_lines(in);
+		if (!buf_error(&in->input))
+			take_lines(in, (size_t)n);
 		if (in->input.len > INSPECT_REPLY_MAX || buf_error(&in->input))
 			drop(in, ERR_LIMIT, "the inspector's answer was too long; it was ended");
 	}
@@ -305,7 +307,9 @@ static int do_start(void *ctx)
 	int r = 0;
 
 	pthread_mutex_lock(&pool->lock);
-	if (!find(pool, w->id)) {
+	if (pool->closed) {
+		r = ERR_INTERRUPTED;
+	} else if (!find(pool, w->id)) {
 		struct inspector *old = pool->n >= pool->d->cfg->max_inspectors ? idlest(pool) : NULL;
 
 		if (old)
@@ -504,15 +508,23 @@ int inspectors_new(struct daemon *d, struct inspectors **ret)
 	return 0;
 }
 
+void inspectors_drain(struct inspectors *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->closed = true;
+	while (pool->first)
+		drop(pool->first, ERR_INTERRUPTED, "hermitd is shutting down");
+	pthread_cond_broadcast(&pool->more);
+	pthread_mutex_unlock(&pool->lock);
+}
+
 void inspectors_free(struct inspectors *pool)
 {
 	if (!pool)
 		return;
 	loop_remove(pool->timer);
+	inspectors_drain(pool);
 	pthread_mutex_lock(&pool->lock);
-	pool->closed = true;
-	while (pool->first)
-		drop(pool->first, ERR_INTERRUPTED, "hermitd is shutting down");
 	while (pool->inside) {
 		pthread_cond_broadcast(&pool->more);
 		pthread_cond_wait(&pool->more, &pool->lock);

@@ -2,6 +2,7 @@
 #include "web/page_priv.h"
 
 #include <errno.h>
+#include <string.h>
 #include "base/json.h"
 #include "web/cursor_priv.h"
 #include "web/server_priv.h"
@@ -41,6 +42,7 @@ int web_reply_page(struct web_request *q, json_t *all)
 			return -ENOMEM;
 	if (end < n) {
 		at.offset = end;
+		memset(at.id, '0', STORE_ID_LEN); /* cursors name a recording; here there is none */
 		cursor_print(&at, cursor_filter(&q->url), next);
 	}
 	return web_reply_json(q, 200,

@@ -72,6 +72,7 @@ struct web {
 	struct web_pages *pages;
 	struct digests *digests;          /* analysis/digest.h */
 	struct searches *searches;        /* analysis/search.h */
+	struct web_diffs *diffs;          /* diffs.c */
 	struct answers *answers;          /* web/answers_priv.h */
 	struct coverage_cache *coverage;  /* analysis/coverage.h */
 	const char *ui_dir;   /* files of the page from there (development), NULL = those built in */

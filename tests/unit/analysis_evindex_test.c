@@ -476,6 +476,38 @@ static int64_t lane_at(json_t *j, size_t lane, const char *what, size_t bucket)
 	return json_integer_value(json_array_get(json_object_get(json_array_get(json_object_get(j, "lanes"), lane), what), bucket));
 }
 
+/* A call that does not return keeps nobody blocked: exit is over when the thread has ended, execve when the program has begun. */
+START_TEST(timeline_no_return)
+{
+	static const struct a_event ends[] = {
+		{ A_EXEC(1, "/bin/x", 7) },
+		{ A_BIRTH(1, SYS_clone, 2, 7, 8, 0x10f00) },
+		{ A_EXIT(1, SYS_clone, 8) },
+		{ { .kind = EVENT_SYSCALL_ENTER, .thread = 2, .sysno = SYS_exit, .time_ns = 1000000 } },
+		{ { .kind = EVENT_EXIT, .thread = 2, .time_ns = 1000000 } },
+		{ { .kind = EVENT_SYSCALL_ENTER, .thread = 1, .sysno = SYS_execve, .time_ns = 1500000 } },
+		{ { .kind = EVENT_EXEC, .thread = 1, .sysno = SYS_execve, .text = "/bin/y", .pid = 7, .tid = 7, .time_ns = 2000000 } },
+		{ { .kind = EVENT_EXIT, .thread = 1, .flags = EVENT_F_GROUP, .time_ns = 4000000 } },
+		{ { .kind = EVENT_END, .time_ns = 4000000 } },
+	};
+	struct help_store h = help_open();
+	struct store_id id = a_recording(h.s, "/", ends, ARRAY_SIZE(ends));
+	struct evindex *index = open_whole(h.dir, &id);
+	struct evindex_view v;
+	json_t *j;
+
+	evindex_view(index, &v);
+	j = timeline_json(&v, 0, UINT64_MAX, 40);
+	ck_assert_int_eq(lane_at(j, 0, "blocked", 17), 255);
+	ck_assert_int_eq(lane_at(j, 0, "blocked", 25), 0);
+	ck_assert_int_eq(lane_at(j, 1, "blocked", 15), 0);
+	json_decref(j);
+	evindex_release(&v);
+	evindex_unref(index);
+	help_close(&h);
+}
+END_TEST
+
 START_TEST(timelines)
 {
 	struct fixture x;
@@ -509,4 +541,5 @@ START_TEST(timelines)
 }
 END_TEST
 
-HELP_MAIN("analysis_evindex", { file }, { damaged }, { no_cache }, { live }, { sweep }, { searches }, { threads }, { rows }, { details }, { timelines })
+HELP_MAIN("analysis_evindex", { file }, { damaged }, { no_cache }, { live }, { sweep }, { searches }, { threads }, { rows }, { details }, { timelines },
+	  { timeline_no_return })

@@ -1,7 +1,11 @@
 """Conditions, ranges, methods, the page: what every route has from the server."""
+import concurrent.futures
 import gzip
 import os
 import re
+import time
+
+from api_test import Server
 
 
 def test_head(t):
@@ -113,3 +117,78 @@ def test_bad_parameters(t):
                   {"cursor": "0-0-" + "a" * 32}):
         r = t.get("/api/v1/recordings", **query)
         assert r.status == 400 and r.code == "bad-request", query
+
+
+def test_many_readers(t):
+    """More recordings are read at once than there are readers: all get their answer, and nothing stays open."""
+    ids = [t.record("/bin/echo", str(i)) for i in range(24)]
+    t.wait(lambda: all(t.get("/api/v1/recordings/" + i).status == 200 for i in ids))
+    with concurrent.futures.ThreadPoolExecutor(48) as pool:
+        answers = list(pool.map(lambda i: t.get("/api/v1/recordings/%s/stream" % i, headers={"Last-Event-ID": "0"}, check=False), ids * 4))
+    for r in answers:
+        assert r.status == 200 and b"event: output" in r.body and b"event: end" in r.body, r.body[-300:]
+
+    def files():
+        links = ["/proc/%d/fd/%s" % (t.server.process.pid, n) for n in os.listdir("/proc/%d/fd" % t.server.process.pid)]
+        return [os.readlink(l) for l in links if os.path.lexists(l) and any(i in os.readlink(l) for i in ids)]
+    t.wait(lambda: not files(), timeout=20)
+
+
+def test_removed_while_read(t):
+    id = t.record("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /bin/echo $i; done")
+    t.wait(lambda: t.get("/api/v1/recordings/" + id).status == 200)
+
+    def ask(i):
+        if i == 20:
+            return t.delete("/api/v1/recordings/" + id, headers={"If-Match": "*"}).status
+        return t.get("/api/v1/recordings/%s%s" % (id, ("", "/export", "/stream?after=0")[i % 3]), check=False).status
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(ask, range(60)))
+    assert statuses[20] in (204, 409) and all(s in (200, 404, 409, 503) for i, s in enumerate(statuses) if i != 20), statuses
+
+
+def test_head_of_streams(t):
+    for path in ("/api/v1/stream", "/api/v1/recordings/%s/stream" % t.finished("echo")):
+        r = t.request("HEAD", path)
+        assert r.status == 200 and r.headers["Content-Type"] == "text/event-stream" and r.body == b""
+
+
+def test_stop_with_streams_open(t):
+    """A stop does not wait for those who only listen."""
+    server = Server()
+    sockets = []
+    for _ in range(10):
+        s = server.connect()
+        s.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n" % (server.host.encode(), server.token.encode()))
+        assert b"200" in s.recv(50)
+        sockets.append(s)
+    sockets += [server.connect() for _ in range(5)]
+    begun = time.monotonic()
+    assert server.stop() == 0
+    assert time.monotonic() - begun < 8
+    for s in sockets:
+        s.close()
+
+
+def test_memory(t):
+    """Two hundred streams, and two hundred clients that ask for the list."""
+    server = Server(settings=["max_connections = 512"])
+    sockets = []
+    try:
+        request = b"GET /api/v1/stream HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n" % (server.host.encode(), server.token.encode())
+        for _ in range(200):
+            s = server.connect()
+            s.sendall(request)
+            sockets.append(s)
+        assert all(b"200" in s.recv(50) for s in sockets)
+        others = [server.connect() for _ in range(200)]
+        sockets += others
+        for _ in range(3):
+            for s in others:
+                s.sendall(request.replace(b"/stream", b"/recordings"))
+            assert all(b"200" in s.recv(100000) for s in others)
+        assert server.rss_kib() < 128 << 10, "%d KiB" % server.rss_kib()
+    finally:
+        for s in sockets:
+            s.close()
+        server.stop()

@@ -359,3 +359,75 @@ def test_bookmarks_travel(t):
     assert t.delete(url(id), headers={"If-Match": t.get(url(id)).headers["ETag"]}).status == 204
     assert t.post("/api/v1/recordings/import", archive, headers={"Content-Type": "application/x-tar"}).status == 201
     assert [x["text"] for x in t.get(url(id, "/bookmarks")).json["items"]] == ["goes along"]
+
+
+# --- diff ---
+
+def diff(t, left, right):
+    d = {}
+
+    def ready():
+        d.update(t.get("/api/v1/diff", left=left, right=right).json)
+        return d["state"] == "ready"
+
+    t.wait(ready)
+    rows = []
+    while len(rows) < d["rows"]:
+        page = t.get("/api/v1/diff/rows", left=left, right=right, offset=len(rows), limit=1000).json
+        assert page["offset"] == len(rows) and page["total"] == d["rows"] and page["items"]
+        rows += page["items"]
+    count = collections.Counter(r["op"] for r in rows)
+    assert d["counts"] == {"same": count["same"], "changed": count["changed"], "only_left": count["left"], "only_right": count["right"]}
+    assert d["equal"] == (count["same"] == d["rows"]) == (d["divergence"] is None)
+    for side in ("left", "right"):
+        # each step of each side once, within a thread in its order
+        numbers = [r[side] for r in rows if r[side] is not None]
+        assert len(numbers) == len(set(numbers))
+    return d, rows
+
+
+def test_diff(t):
+    script = "echo one; date > /dev/null; (sleep 0.01; echo two) | cat; echo $$ > /dev/null; exit %d"
+    a, b, c = (made(t, "/bin/sh", "-c", script % n)[0] for n in (0, 0, 3))
+    d, rows = diff(t, a, a)
+    assert d["equal"] and d["output_equal"] and d["rows"] > 200
+    d, rows = diff(t, a, b)
+    # other ids, addresses, times; who ran when may change what waits for whom
+    assert d["output_equal"] and d["counts"]["same"] > 0.95 * d["rows"], d
+    d, rows = diff(t, a, c)
+    assert not d["equal"]
+    changed = [r for r in rows if r["op"] == "changed" and "exit_group" in (r["left_line"] or "")]
+    assert [(r["left_line"], r["right_line"]) for r in changed] == [("exit_group(0) = ?", "exit_group(3) = ?")], changed
+    first = next(i for i, r in enumerate(rows) if r["op"] != "same")
+    at = t.get("/api/v1/diff/rows", left=a, right=c, at="divergence", limit=100).json
+    assert at["items"][first - at["offset"]] == rows[first] and at["offset"] <= first
+    assert d["divergence"]["left_line"] == rows[first]["left_line"] and d["divergence"]["why"]
+    calls = {s["name"]: s["left"] for s in d["syscalls"] if s["left"]}
+    assert calls == {s["name"]: s["calls"] for s in t.get(url(a, "/summary")).json["syscalls"]}
+
+
+def test_diff_faults(t):
+    id = t.finished("echo")
+    for query, status in (({}, 400), ({"left": id}, 400), ({"left": id, "right": "x"}, 400), ({"left": id, "right": "e" * 32}, 404)):
+        assert t.get("/api/v1/diff", **query).status == status
+        assert t.get("/api/v1/diff/rows", **query).status == status
+    assert t.get("/api/v1/diff/rows", left=id, right=id, at="nowhere").status == 400
+    assert t.get("/api/v1/diff/rows", left=id, right=id, offset=10 ** 6).json["items"] == []
+    r = t.get("/api/v1/diff", left=id, right=id)
+    assert t.get("/api/v1/diff", left=id, right=id, headers={"If-None-Match": r.headers["ETag"]}).status == 304
+
+
+def test_diff_many(t):
+    names = ["echo", "fail", "files", "tree"]
+    ids = [t.finished(n) for n in names]
+    seen = []
+
+    def ask(left, right):
+        seen.append(t.get("/api/v1/diff", left=left, right=right).status)
+
+    threads = [threading.Thread(target=ask, args=(a, b)) for a in ids for b in ids]
+    for x in threads:
+        x.start()
+    for x in threads:
+        x.join()
+    assert set(seen) <= {200, 429} and 200 in seen, seen

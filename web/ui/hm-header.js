@@ -72,8 +72,8 @@ class HmHeader extends HTMLElement {
 			{key: "Escape", does: "Close, clear, back", run: () => false},
 		]);
 		version().then(about => {
-			this.#user.textContent = `${about.user}@${about.host}`;
-			this.#user.title = `hermitd ${about.version} (${about.commit}) on ${about.host}` + (about.read_only ? ", read-only" : "");
+			this.#user.textContent = [about.user, about.host].filter(Boolean).join("@");
+			this.#user.title = `hermitd ${about.version}${about.commit ? ` (${about.commit})` : ""} on ${about.host ?? "this machine"}` + (about.read_only ? ", read-only" : "");
 			if (about.read_only)
 				this.#user.append(h("span.chip", {}, "read-only"));
 		}, () => {});

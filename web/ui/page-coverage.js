@@ -9,7 +9,7 @@ import {show} from "./format.js";
 import {icon} from "./icons.js";
 import {keys} from "./keys.js";
 import {emptyNotice, errorNotice, loadingNotice, partialNote} from "./notices.js";
-import {router} from "./router.js";
+import {href, router} from "./router.js";
 import {toastError} from "./hm-toasts.js";
 import {pickRecording} from "./pick-dialog.js";
 
@@ -115,7 +115,7 @@ class PageCoverage extends HTMLElement {
 	}
 
 	#draw() {
-		const {totals, not_counted: skipped, recordings, counted} = this.#data;
+		const {totals, not_counted: skipped, reasons, recordings, counted} = this.#data;
 		const odd = this.#data.syscalls.filter(row => !row.adds_up).length;
 		const known = new Map(recordings.map(rec => [rec.id, rec.command]));
 		const ids = this.#list;
@@ -128,7 +128,8 @@ class PageCoverage extends HTMLElement {
 			h("button", {onclick: () => this.#add(), title: "Add a recording (a)"}, icon("plus"), ids.length ? "Add" : "Only some\u2026"),
 			ids.length ? h("button.quiet", {onclick: () => this.#go([])}, "All recordings") : null);
 		fill(this.#note,
-			skipped.length ? partialNote(`${format.plural(skipped.length, "recording is", "recordings are")} not counted: they cannot be read fully.`) : null,
+			skipped.length ? h("details.partial-more", {}, h("summary", {}, partialNote(`${format.plural(skipped.length, "recording is", "recordings are")} not counted.`)),
+				h("ul.plain", {}, skipped.map(id => h("li", {}, h("a.mono", {href: href(`r/${id}`)}, id.slice(0, 12)), ` ${format.printable(reasons?.[id] ?? "")}`)))) : null,
 			odd ? partialNote(`${format.plural(odd, "call does", "calls do")} not add up and ${odd === 1 ? "is" : "are"} marked: the counters of the recordings disagree with their events.`) : null);
 		fill(this.#totals, h("div.stack", {"aria-hidden": "true"}, HOW.filter(([key]) => totals[key]).map(([key]) => segment(key, totals[key], totals.calls))),
 			h("dl.legend", {}, h("div", {}, h("dt", {}, "Calls"), h("dd", {}, show.count(totals.calls))),
@@ -155,7 +156,7 @@ class PageCoverage extends HTMLElement {
 		if (this.#tab === "never") {
 			const groups = Map.groupBy(this.#data.never.filter(fits), row => row.class);
 
-			fill(this.#never, groups.size ? [...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, rows]) => h("section", {}, h("h3", {}, name, h("span.muted", {}, ` ${rows.length}`)),
+			fill(this.#never, groups.size ? [...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, rows]) => h("section", {}, h("h2", {}, name, h("span.muted", {}, ` ${rows.length}`)),
 				h("ul.names", {}, rows.map(row => h("li", {title: `number ${row.number}`}, h("code", {}, row.name)))))) :
 				emptyNotice(words.length ? {title: "Nothing found", text: "No call that was never exercised has these words."} : {title: "Every call was exercised"}));
 			fill(this.#panel, this.#never);

@@ -123,14 +123,27 @@ function progress(row) {
 	if (row.state === "queued")
 		return h("span.muted", {}, "waiting");
 	if (!ACTIVE.includes(row.state))
-		return h("span.muted", {}, row.total ? `${format.count(row.done)} of ${format.count(row.total)}` : "");
+		return h("span.muted", {}, row.total && row.state !== "done" ? `after ${Math.floor(100 * part)} %` : "");
 	return h("span.progress-cell", {}, h("progress", {max: 1, value: row.total ? part : null, "aria-label": KINDS[row.kind] ?? row.kind}), h("span.muted", {}, row.total ? `${Math.floor(100 * part)} %` : ""));
 }
 
+/* JobResult: before and after (seal), freed (housekeeping), events and report (replay check), truncated */
 function resultText(result) {
-	if (result === null || result === undefined)
+	const parts = [];
+
+	if (!result)
 		return "";
-	return format.printable(typeof result === "object" ? result.text ?? Object.entries(result).map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ") : String(result));
+	if (result.report)
+		parts.push(result.report);
+	if (result.after !== undefined)
+		parts.push(`${format.bytes(result.before)} became ${format.bytes(result.after)}`);
+	if (result.freed !== undefined)
+		parts.push(`${format.bytes(result.freed)} freed`);
+	if (result.events !== undefined)
+		parts.push(`${format.plural(result.events, "event")} replayed`);
+	if (result.truncated)
+		parts.push("whole up to where it was cut off");
+	return format.printable(parts.join(", ") || "no fault found");
 }
 
 customElements.define("page-jobs", PageJobs);

@@ -17,7 +17,7 @@ const age = s => format.duration(s * 1e9);
 
 /* name in hermitd.conf, what it is, how it is shown */
 const SETTINGS = [
-	["listen", "Addresses", list => (list ?? []).join(", ")],
+	["addresses", "Addresses", list => (list ?? []).join(", ")],
 	["hosts", "More names in Host", list => (list ?? []).join(", ") || "none"],
 	["read_only", "Read-only", yes],
 	["allow_start", "Programs may be started from here", yes],
@@ -94,7 +94,7 @@ function section(title, ...inside) {
 }
 
 function facts(rows) {
-	return h("dl.details", {}, rows.filter(Boolean).map(([name, value, conf]) => h("div", {title: conf ? `${conf} in hermitd.conf` : null}, h("dt", {}, name), h("dd", {}, value))));
+	return h("dl.details", {}, rows.filter(Boolean).map(([name, value, conf]) => h("div", {title: conf ? `${conf === "addresses" ? "listen" : conf} in hermitd.conf` : null}, h("dt", {}, name), h("dd", {}, value))));
 }
 
 function drawStorage(storage, settings) {
@@ -114,7 +114,7 @@ function drawServer(settings) {
 }
 
 function drawAbout(about) {
-	return facts([["hermitd", `${about.version} (${about.commit}), built ${about.built}`], ["Interface", h("a", {href: "/api/v1/openapi.json"}, `version ${about.api}, as OpenAPI`)], ["Runs as", `${about.user}@${about.host}`]]);
+	return facts([["hermitd", [about.version, about.commit ? ` (${about.commit})` : "", `, built ${about.built}`].join("")], ["Interface", h("a", {href: "/api/v1/openapi.json"}, `${about.api}, as OpenAPI`)], ["Runs as", `${about.user ?? "?"}@${about.host ?? "?"}`]]);
 }
 
 customElements.define("page-settings", PageSettings);
