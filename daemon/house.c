@@ -218,7 +218,7 @@ static int statvfs_free(void *ctx UNUSED, const char *dir, uint64_t *ret)
 	return 0;
 }
 
-static char *low_reason(struct house *h, uint64_t free_bytes)
+static char *low_reason(const struct house *h, uint64_t free_bytes)
 {
 	struct buf b CLEANUP(buf_done);
 
@@ -259,28 +259,27 @@ static void watch_space(struct house *h, uint64_t now)
 	}
 }
 
+/* As it is now: a second ago is long on a disk that fills up. */
+static bool is_low(const struct house *h, uint64_t *ret_free)
+{
+	return h->d->cfg->disk_floor && h->free_fn(h->free_ctx, h->d->cfg->data_dir, ret_free) == 0 && *ret_free < h->d->cfg->disk_floor;
+}
+
 bool house_disk_low(const struct house *h)
 {
-	struct house *self = (struct house *)h;
 	uint64_t bytes;
 
-	/* as it is now: a second ago is long on a disk that fills up */
-	if (h->d->cfg->disk_floor && h->free_fn(h->free_ctx, h->d->cfg->data_dir, &bytes) == 0) {
-		pthread_mutex_lock(&self->lock);
-		self->free_bytes = bytes;
-		pthread_mutex_unlock(&self->lock);
-		return bytes < h->d->cfg->disk_floor;
-	}
-	return false;
+	return is_low(h, &bytes);
 }
 
 int house_disk_refusal(const struct house *h, struct errinfo *ei)
 {
 	char *reason CLEANUP(freep) = NULL;
+	uint64_t bytes;
 
-	if (!house_disk_low(h))
+	if (!is_low(h, &bytes))
 		return 0;
-	reason = low_reason((struct house *)h, h->free_bytes);
+	reason = low_reason(h, bytes);
 	return errinfo_set(ei, -ENOSPC, "%s", reason ? reason : "the disk is full");
 }
 
