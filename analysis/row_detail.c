@@ -37,10 +37,10 @@ static int set_number(json_t *obj, const char *key, uint64_t v)
 
 /* --- buffers --- */
 
-/* Effects that are bytes of guest memory, or went to where output goes. */
+/* Effects that are bytes of guest memory, or went to where output goes. Zeros may be as many as an address space has room for: those are not listed. */
 static bool is_buffer(const struct effect *e)
 {
-	return (e->kind == EFFECT_MEM || e->kind == EFFECT_INPUT || e->kind == EFFECT_OUTPUT) && e->len;
+	return (e->kind == EFFECT_MEM || e->kind == EFFECT_INPUT || e->kind == EFFECT_OUTPUT || e->kind == EFFECT_ZERO) && e->len && e->len <= EFFECT_DATA_MAX;
 }
 
 static const struct effect *find_buffer(const struct event *ev, size_t i)
@@ -65,7 +65,13 @@ int row_buffer_read(struct row_maker *m, size_t i, uint64_t off, void *p, size_t
 {
 	const struct effect *e = find_buffer(m->ev, i);
 
-	return e ? store_reader_data(m->reader, e, off, p, n, ei) : -ENOENT;
+	if (!e)
+		return -ENOENT;
+	if (e->kind == EFFECT_ZERO) {
+		memset(p, 0, n);
+		return 0;
+	}
+	return store_reader_data(m->reader, e, off, p, n, ei);
 }
 
 /* The argument that points to the effect's bytes; -1: none does. */

@@ -12,7 +12,6 @@
 #include "cli/stores.h"
 #include "cli/term.h"
 
-#define LABEL_MAX 100
 
 /* The last thing on stderr. Scripts look for "hermit replay ID", and the printed command works as it stands; so it says --autopilot
  * until there is a debugger to replay into. */
@@ -42,8 +41,8 @@ static int check_values(const struct cmd_call *call)
 		return cmd_usage(call->cmd, "'--timeslice' takes milliseconds (0.05 to 10000) or 'off', not '%s'", v->timeslice);
 	if (!v->label)
 		return 0;
-	if (!*v->label || strlen(v->label) > LABEL_MAX)
-		return cmd_usage(call->cmd, "a label ('--name') has 1 to %d characters", LABEL_MAX);
+	if (!*v->label || strlen(v->label) > RECORD_LABEL_MAX)
+		return cmd_usage(call->cmd, "a label ('--name') has 1 to %d characters", RECORD_LABEL_MAX);
 	if (!record_label_is_good(v->label))
 		return cmd_usage(call->cmd, "a label ('--name') may hold neither '/' nor control characters");
 	return 0;

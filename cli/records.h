@@ -19,6 +19,8 @@ struct record_values {
 
 #define RECORD_TIMEOUT_MAX (100u * 365 * 86400) /* seconds */
 extern const char *const record_cpu_profiles[]; /* by enum rec_cpu_profile, NULL-terminated */
+#define RECORD_LABEL_MAX 100
+/* 1 to RECORD_LABEL_MAX bytes, no '/' and no control characters. */
 bool record_label_is_good(const char *label);
 
 /* Milliseconds with a fraction, or "off" (0), as nanoseconds in *ret. False: neither. */
@@ -35,6 +37,7 @@ struct record_job {
 	const char *source; /* as in rec_options */
 	void (*started)(void *ctx, const struct store_id *id);
 	void (*alive)(void *ctx);
+	void *ctx;
 };
 
 /* Fills job for argv (at least one word). 0, or the exit code after the fault was printed. record_job_done() is due in any case. */

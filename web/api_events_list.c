@@ -9,9 +9,11 @@
 #include "analysis/search.h"
 #include "base/json.h"
 #include "base/os.h"
+#include "web/answers_priv.h"
 
 #define PAGE_DEFAULT 100u
 #define PAGE_MAX 1000u
+#define NUMBER_MAX ((1ull << 53) - 1) /* what JSON numbers hold */
 #define NS_PER_MS 1000000ull
 /* A filter is given so long to find all; then so long to find what the page needs. */
 #define ALL_MS 60u
@@ -91,6 +93,7 @@ static int take_filter(struct web_request *q, struct filter **ret)
 
 struct list {
 	struct events_view v;
+	struct buf key;        /* of the page in web->answers; empty: is not to be kept */
 	struct filter *f;      /* owned */
 	struct search *search; /* NULL: all events */
 	struct search_state state;
@@ -101,6 +104,7 @@ static void list_end(struct list *l)
 	search_unref(TAKE(l->search));
 	filter_free(TAKE(l->f));
 	events_end(&l->v);
+	buf_done(&l->key);
 }
 
 /* Goes on with the search: for all that there is for a while, then for so many matches, or up to an event. */
@@ -228,8 +232,11 @@ static int reply_page(struct web_request *q, struct list *l, uint64_t offset, si
 		put_chips(l->f, web_query(q, "q"), &b);
 		buf_put_u8(&b, '}');
 	}
-	if (l->state.complete && !l->v.live)
+	if (l->state.complete && !l->v.live) {
 		events_tag(q, &l->v);
+		if (form == FORM_JSON && l->key.len && !buf_error(&b))
+			answers_put(q->web->answers, (const char *)l->key.data, &b);
+	}
 	return buf_error(&b) ? buf_error(&b) : web_reply_buf(q, 200, forms[form], &b);
 }
 
@@ -333,17 +340,44 @@ static int reply_export(struct web_request *q, struct list *l, enum form form)
 
 /* --- handlers --- */
 
+/* The page may have been kept. 1: the request is answered; 0: it is not. */
+static int kept_page(struct web_request *q, struct list *l, uint64_t offset, uint64_t limit, uint64_t event)
+{
+	struct buf b CLEANUP(buf_done) = { 0 };
+	const char *text = web_query(q, "q");
+	int r = web_recording(q, &l->v.id);
+
+	if (r < 0) {
+		r = web_replied(q);
+		return r < 0 ? r : 1;
+	}
+	buf_printf(&l->key, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %s ", l->v.id.hex, offset, limit, event, text ? text : "");
+	filter_put_key(l->f, &l->key);
+	if (!answers_get(q->web->answers, buf_cstr(&l->key), &b))
+		return 0;
+	events_tag(q, &l->v);
+	r = web_not_modified(q) ? 0 : web_reply_buf(q, 200, forms[FORM_JSON], &b);
+	return r < 0 ? r : 1;
+}
+
 static int list_page(struct web_request *q, struct list *l, enum form form)
 {
 	uint64_t offset = 0, limit = PAGE_DEFAULT, event = 0;
-	int r = web_query_u64(q, "offset", 0, UINT64_MAX / 2, 0, &offset);
+	bool ready;
+	int r = web_query_u64(q, "offset", 0, NUMBER_MAX, 0, &offset);
 
 	if (r >= 0)
 		r = web_query_u64(q, "limit", 0, PAGE_MAX, PAGE_DEFAULT, &limit);
 	if (r >= 0)
-		r = web_query_u64(q, "event", 0, UINT64_MAX / 2, 0, &event);
+		r = web_query_u64(q, "event", 0, NUMBER_MAX, 0, &event);
 	if (r < 0)
 		return web_replied(q);
+	r = form == FORM_JSON ? kept_page(q, l, offset, limit, event) : 0;
+	if (r)
+		return MIN(r, 0);
+	r = events_begin(q, &l->v, &ready);
+	if (!ready)
+		return r;
 	r = list_open(q, l, offset + limit, event ? event + limit : 0);
 	if (r < 0)
 		return r;
@@ -365,9 +399,13 @@ int web_events_list(struct web_request *q)
 		filter_free(l.f);
 		return r == -EINVAL ? web_replied(q) : r;
 	}
-	r = events_begin(q, &l.v, &ready);
-	if (ready)
-		r = form != FORM_JSON && !web_query(q, "limit") ? reply_export(q, &l, (enum form)form) : list_page(q, &l, (enum form)form);
+	if (form == FORM_JSON || web_query(q, "limit")) {
+		r = list_page(q, &l, (enum form)form);
+	} else {
+		r = events_begin(q, &l.v, &ready);
+		if (ready)
+			r = reply_export(q, &l, (enum form)form);
+	}
 	list_end(&l);
 	return r;
 }
@@ -408,7 +446,7 @@ int web_events_locate(struct web_request *q)
 	struct list l = { 0 };
 	uint64_t event = 0;
 	bool ready;
-	int dir = DIR_NEXT, r = web_query_u64(q, "event", 0, UINT64_MAX / 2, 0, &event);
+	int dir = DIR_NEXT, r = web_query_u64(q, "event", 0, NUMBER_MAX, 0, &event);
 
 	if (r >= 0)
 		r = web_query_enum(q, "dir", dirs, DIR_NEXT, &dir);
@@ -422,7 +460,7 @@ int web_events_locate(struct web_request *q)
 	r = events_begin(q, &l.v, &ready);
 	if (ready) {
 		/* the next one may be anywhere behind the event: all that the time allows is looked through */
-		r = list_open(q, &l, dir == DIR_PREVIOUS ? 0 : UINT64_MAX / 2, event + 1);
+		r = list_open(q, &l, dir == DIR_PREVIOUS ? 0 : NUMBER_MAX, event + 1);
 		if (r >= 0)
 			r = reply_place(q, &l, locate(&l, event, (enum dir)dir));
 	}

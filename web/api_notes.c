@@ -152,7 +152,7 @@ static int change(struct change *c, notes_fn fn, unsigned status)
 		json_decref(c->reply);
 		return r < 0 ? r : 0;
 	}
-	(void)!recording_refresh(q);
+	daemon_refresh(web_daemon(q));
 	return status == 204 ? web_reply_empty(q, 204) : web_reply_json(q, status, TAKE(c->reply));
 }
 

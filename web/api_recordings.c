@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "store/maintain.h"
+#include "web/exports_priv.h"
 #include "web/json_priv.h"
 #include "web/recording_priv.h"
 
@@ -16,18 +17,6 @@
 #define CRASH_WINDOW 512u
 
 /* --- the catalog --- */
-
-static void publish_change(void *ctx, enum catalog_change what, const struct catalog_entry *e)
-{
-	static const char *const names[] = { [CATALOG_ADDED] = "added", [CATALOG_CHANGED] = "changed", [CATALOG_REMOVED] = "removed" };
-
-	feed_publish(ctx, "recording", json_pack("{s:s,s:s}", "id", e->id.hex, "what", names[what]));
-}
-
-int recording_refresh(struct web_request *q)
-{
-	return catalog_refresh(daemon_catalog(q->web->daemon), publish_change, daemon_feed(q->web->daemon));
-}
 
 int recording_entry(struct web_request *q, const struct store_id *id, const struct catalog_view **ret_view, const struct catalog_entry **ret)
 {
@@ -42,8 +31,8 @@ int recording_entry(struct web_request *q, const struct store_id *id, const stru
 			return 0;
 		}
 		catalog_put(c, v);
-		if (tries == 0 && recording_refresh(q) < 0)
-			break;
+		if (tries == 0)
+			daemon_refresh(q->web->daemon);
 	}
 	return ERR_NOT_FOUND;
 }
@@ -248,9 +237,10 @@ int web_recording_patch(struct web_request *q)
 	if (!may_edit(q, &id, &r))
 		return r;
 	r = web_store(q) ? store_annotate(web_store(q), &id, label, keep, &q->ei) : -ENOMEM;
-	if (r == 0)
-		r = recording_refresh(q);
-	return r < 0 ? r : recording_reply(q, 200, &id);
+	if (r < 0)
+		return r;
+	daemon_refresh(q->web->daemon);
+	return recording_reply(q, 200, &id);
 }
 
 int web_recording_delete(struct web_request *q)
@@ -267,9 +257,10 @@ int web_recording_delete(struct web_request *q)
 	if (r < 0)
 		return r;
 	readers_forget(q->web->readers, &id);
-	r = recording_refresh(q);
+	exports_forget(q->web->exports, &id);
+	daemon_refresh(q->web->daemon);
 	q->etag[0] = '\0';
-	return r < 0 ? r : web_reply_empty(q, 204);
+	return web_reply_empty(q, 204);
 }
 
 /* --- a recording that runs --- */
@@ -278,11 +269,11 @@ static int conflict_unless_live(struct web_request *q, const struct store_id *id
 {
 	const struct catalog_view *v = NULL;
 	const struct catalog_entry *e;
-	int r = recording_refresh(q);
 	bool live;
+	int r;
 
-	if (r == 0)
-		r = recording_entry(q, id, &v, &e);
+	daemon_refresh(q->web->daemon);
+	r = recording_entry(q, id, &v, &e);
 	if (r < 0)
 		return r;
 	live = e->live;

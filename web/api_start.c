@@ -214,8 +214,8 @@ int web_recordings_post(struct web_request *q)
 		return web_problem(q, 400, "bad-request", "%s", q->ei.text[0] ? q->ei.text : err_str(r));
 	if (r < 0)
 		return r;
-	r = recording_refresh(q);
+	daemon_refresh(q->web->daemon);
 	(void)snprintf(location, sizeof(location), WEB_API_PREFIX "/recordings/%s", id.hex);
 	web_set_header(q, "Location", location);
-	return r < 0 ? r : recording_reply(q, 201, &id);
+	return recording_reply(q, 201, &id);
 }

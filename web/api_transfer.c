@@ -171,6 +171,22 @@ static int get(struct web_request *q, const struct store_id *id, int *ret_fd, ui
 	return r;
 }
 
+/* All that is exported lies in the recording's directory, and whatever changes there is put in place by a rename. */
+static int set_etag(struct web_request *q, const struct store_id *id)
+{
+	char *path CLEANUP(freep) = NULL;
+	struct stat st;
+	int r = web_store(q) ? store_path(web_store(q), id, &path) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	if (stat(path, &st) < 0)
+		return -errno;
+	web_etag(q, false, "%s-%llx-%lx", id->hex, (unsigned long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	q->no_cache = true;
+	return 0;
+}
+
 int web_export_get(struct web_request *q)
 {
 	const struct catalog_view *v = NULL;
@@ -185,11 +201,10 @@ int web_export_get(struct web_request *q)
 	r = recording_entry(q, &id, &v, &e);
 	if (r < 0)
 		return r;
-	/* annotations are not exported: the bytes depend on what was recorded and on the state alone */
-	web_etag(q, false, "%s-%s-%llu", id.hex, recording_state_name(e->state), (unsigned long long)e->bytes);
-	q->no_cache = true;
 	r = e->live ? errinfo_set(&q->ei, ERR_BUSY, "the recording is still being made") : 0;
 	catalog_put(daemon_catalog(q->web->daemon), v);
+	if (r == 0)
+		r = set_etag(q, &id);
 	if (r < 0)
 		return r;
 	if (web_not_modified(q))
@@ -214,10 +229,9 @@ int web_import_post(struct web_request *q)
 	r = web_store(q) ? store_import(web_store(q), fd, &id, NULL, NULL, &q->ei) : -ENOMEM;
 	if (r == ERR_LIMIT)
 		r = ERR_CORRUPT; /* of the file, not of the server */
-	if (r == 0)
-		r = recording_refresh(q);
 	if (r < 0)
 		return r;
+	daemon_refresh(q->web->daemon);
 	readers_forget(q->web->readers, &id);
 	(void)snprintf(location, sizeof(location), WEB_API_PREFIX "/recordings/%s", id.hex);
 	web_set_header(q, "Location", location);

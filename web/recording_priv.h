@@ -4,8 +4,6 @@
 
 #include "web/http_priv.h"
 
-/* Brings the catalog up to date and publishes what has changed: after we changed something, so that the next request shows it. */
-int recording_refresh(struct web_request *q) MUST_CHECK;
 /* The entry; *ret_view is to be given back to the catalog. Looks at the disk when it is not known yet. ERR_NOT_FOUND. */
 int recording_entry(struct web_request *q, const struct store_id *id, const struct catalog_view **ret_view, const struct catalog_entry **ret) MUST_CHECK;
 /* Answers with the whole recording and its ETag. */

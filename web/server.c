@@ -26,6 +26,7 @@
 #include "base/os.h"
 #include "web/diffs_priv.h"
 #include "web/exports_priv.h"
+#include "web/answers_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -117,7 +118,7 @@ static enum MHD_Result access_cb(void *cls UNUSED, struct MHD_Connection *c UNUS
 
 static size_t stack_bytes(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return 4 * (size_t)WEB_STACK_BYTES;
 #else
 	return WEB_STACK_BYTES;
@@ -225,7 +226,7 @@ static int list_hosts(struct web *w)
 int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct errinfo *ei)
 {
 	struct web *w = os_calloc(1, sizeof(*w));
-	int r;
+	int auth, r;
 
 	if (!w) {
 		for (size_t i = 0; i < n; i++)
@@ -236,18 +237,21 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 	w->daemon = d;
 	w->cfg = daemon_config(d);
+	auth = auth_init(w, ei); /* who can connect finds the token */
 	w->ui_dir = getenv("HERMIT_UI_DIR"); /* while somebody works on the page */
-	r = open_listeners(w, fds, n, ei);
+	r = open_listeners(w, fds, n, ei); /* takes fds, whatever happens */
 	if (r == 0)
 		r = list_hosts(w);
 	if (r == 0)
-		r = auth_init(w, ei);
+		r = auth;
 	if (r == 0)
 		r = readers_new(w, &w->readers);
 	if (r == 0)
 		r = digests_new(&w->digests);
 	if (r == 0)
 		r = searches_new(w->cfg->data_dir, &w->searches);
+	if (r == 0)
+		r = answers_new(&w->answers);
 	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
 	if (r == 0)
@@ -304,6 +308,7 @@ void web_free(struct web *w, int grace_ms)
 	readers_free(w->readers);
 	digests_free(w->digests);
 	searches_free(w->searches);
+	answers_free(w->answers);
 	coverage_cache_free(w->coverage);
 	exports_free(w->exports);
 	pages_free(w->pages);

@@ -35,7 +35,7 @@ struct conns {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct conn *first;
-	size_t n;
+	_Atomic size_t n;
 	bool stop;
 	pthread_t watch;
 	bool watching;
@@ -73,6 +73,7 @@ struct web {
 	struct digests *digests;          /* analysis/digest.h */
 	struct searches *searches;        /* analysis/search.h */
 	struct web_diffs *diffs;          /* diffs.c */
+	struct answers *answers;          /* web/answers_priv.h */
 	struct coverage_cache *coverage;  /* analysis/coverage.h */
 	const char *ui_dir;   /* files of the page from there (development), NULL = those built in */
 	_Atomic bool stopping;

@@ -39,7 +39,8 @@ class Inspector:
     def __init__(self, recording, *options):
         ours, theirs = socket.socketpair()
         self.process = subprocess.Popen([HERMIT, "session", "inspect", "--fd", str(theirs.fileno()), "--data-dir", recording.dir, *options,
-                                         recording.id], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                         recording.id], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                                        stderr=None if os.environ.get("INSPECTOR_STDERR") else subprocess.DEVNULL)
         theirs.close()
         ours.settimeout(TIMEOUT)
         self.socket, self.data, self.id, self.progress = ours, b"", 0, []

@@ -410,6 +410,23 @@ class State(Case):
             self.assertEqual(s["lines"], ["other"])
             self.assertIs(s["verified"], False)
 
+    def test_checksum(self):
+        """DWARF 5 of clang tells which file was compiled."""
+        if not shutil.which("clang"):
+            self.skipTest("no clang")
+        source = os.path.join(self.top, "mine.c")
+        shutil.copy(os.path.join(GUESTS, "crash.c"), source)
+        binary = os.path.join(self.top, "mine")
+        subprocess.run(["clang", "-gdwarf-5", "-O1", "-o", binary, source], check=True)
+        r = self.record(binary)
+        with Inspector(r) as i:
+            self.assertIs(i.ask("source", path=source)["verified"], True)
+            at = os.stat(source)
+            with open(source, "a") as f:
+                f.write("\n")
+            os.utime(source, (at.st_atime, at.st_mtime))
+            self.assertIs(i.ask("source", path=source)["verified"], False)
+
     def test_bad_requests(self):
         for line, text in ((b"", None), (b"nonsense", ""), (b"[]", "no object"), (b'{"id":5}', "no op"), (b'{"id":5,"op":"dance"}', "unknown op"),
                            (b'{"id":5,"op":"stack"}', "no event"), (b'{"id":5,"op":"stack","event":0}', "no event"),

@@ -123,7 +123,7 @@ function progress(row) {
 	if (row.state === "queued")
 		return h("span.muted", {}, "waiting");
 	if (!ACTIVE.includes(row.state))
-		return h("span.muted", {}, row.total ? `${format.count(row.done)} of ${format.count(row.total)}` : "");
+		return h("span.muted", {}, row.total && row.state !== "done" ? `after ${Math.floor(100 * part)} %` : "");
 	return h("span.progress-cell", {}, h("progress", {max: 1, value: row.total ? part : null, "aria-label": KINDS[row.kind] ?? row.kind}), h("span.muted", {}, row.total ? `${Math.floor(100 * part)} %` : ""));
 }
 

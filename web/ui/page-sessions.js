@@ -50,7 +50,7 @@ class PageSessions extends HTMLElement {
 
 			if (!answer)
 				return;
-			this.#sessions = answer.items;
+			this.#sessions = answer.items.filter(one => one.state !== "ended");
 			this.#draw();
 			await this.#name();
 		} catch (error) {
