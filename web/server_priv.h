@@ -35,7 +35,7 @@ struct conns {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct conn *first;
-	size_t n;
+	_Atomic size_t n;
 	bool stop;
 	pthread_t watch;
 	bool watching;
