@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "store/blob_cache_priv.h"
+#include "store/blocks.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
 #include "store/progress_priv.h"
@@ -90,6 +91,7 @@ void store_free(struct store *s)
 	if (!s)
 		return;
 	blob_cache_free(s->cache);
+	store_blocks_unref(s->blocks);
 	closep(&s->blobs_lock);
 	free(s->dir);
 	free(s);
@@ -103,6 +105,13 @@ void store_freep(struct store **s)
 const char *store_dir(const struct store *s)
 {
 	return s->dir;
+}
+
+void store_share_blocks(struct store *s, struct store_blocks *b)
+{
+	store_blocks_ref(b);
+	store_blocks_unref(s->blocks);
+	s->blocks = b;
 }
 
 /* --- ids and paths --- */

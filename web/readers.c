@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/os.h"
+#include "store/blocks.h"
 
 struct slot {
 	struct store_reader *reader; /* NULL = free */
@@ -21,6 +22,7 @@ struct web_readers {
 	pthread_cond_t freed;
 	char *dir;
 	struct slot slot[2 * WEB_READERS_MAX];
+	struct store_blocks *blocks; /* that all readers share */
 	struct store *store[WEB_STORES_MAX]; /* not in use */
 	size_t n_stores;
 };
@@ -38,7 +40,7 @@ int readers_new(struct web *w, struct web_readers **ret)
 	pthread_cond_init(&p->freed, &attr);
 	pthread_condattr_destroy(&attr);
 	p->dir = os_strdup(w->cfg->data_dir);
-	if (!p->dir) {
+	if (!p->dir || store_blocks_new(WEB_BLOCKS_BYTES, &p->blocks) < 0) {
 		readers_free(p);
 		return -ENOMEM;
 	}
@@ -53,6 +55,7 @@ void readers_free(struct web_readers *p)
 	readers_trim(p, true);
 	for (size_t i = 0; i < p->n_stores; i++)
 		store_free(p->store[i]);
+	store_blocks_unref(p->blocks);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->freed);
 	free(p->dir);
@@ -67,8 +70,13 @@ int readers_store_get(struct web_readers *p, struct store **ret, struct errinfo 
 	if (p->n_stores)
 		s = p->store[--p->n_stores];
 	pthread_mutex_unlock(&p->lock);
-	if (!s)
-		return store_open(p->dir, false, ret, ei);
+	if (!s) {
+		int r = store_open(p->dir, false, &s, ei);
+
+		if (r < 0)
+			return r;
+		store_share_blocks(s, p->blocks);
+	}
 	*ret = s;
 	return 0;
 }
