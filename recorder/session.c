@@ -544,6 +544,7 @@ static int start_guest(struct rec *rec, struct errinfo *ei)
 	if (!t)
 		return errinfo_set_r(ei, -ENOMEM, "start %s", o->program);
 	p->live = 1;
+	p->info.threads = 1;
 	return first_exec(rec, t, ei);
 }
 
