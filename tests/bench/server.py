@@ -224,6 +224,7 @@ def closed(o, server, driver, top, ids, short, live):
     print("\n%d clients without think time, %d s each" % (o.clients, o.closed))
     print(HEAD + " %8s %8s" % ("req/s", "cpu ms"))
     for kind in CLOSED:
+        time.sleep(1) # what others have been asking for is answered
         plan_file = os.path.join(top, "plan-" + kind)
         plan(plan_file, *ids, short, live, (kind,))
         kinds, _, _, used = drive(driver, server, plan_file, o.clients, 0, o.closed, 0)
