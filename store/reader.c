@@ -48,7 +48,7 @@ static int open_stream(const char *dir, const struct manifest *m, enum stream_ki
 	const char *name = names[kind][m->compressed];
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
 	struct source *src;
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r >= 0)
 		r = source_file(r, &src);
