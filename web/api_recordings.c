@@ -9,6 +9,7 @@
 #include "analysis/search.h"
 #include "base/json.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "store/maintain.h"
 #include "web/exports_priv.h"
 #include "web/json_priv.h"
@@ -41,10 +42,8 @@ int recording_entry(struct web_request *q, const struct store_id *id, const stru
 /* The entity that people edit. Of a live recording that is not all that is shown: what runs on must not be in the way of editing. */
 static void set_etag(struct web_request *q, const struct catalog_entry *e)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = str_hash(STR_HASH, e->label, strlen(e->label));
 
-	for (const char *s = e->label; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
 	q->no_cache = !e->live;
 	web_etag(q, false, "%.8s-%016llx-%d-%s-%llu-%llu", e->id.hex, (unsigned long long)h, e->keep, web_entry_state(e),
 		 (unsigned long long)e->bookmarks, e->live ? 0ull : (unsigned long long)e->verified_ns);
