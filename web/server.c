@@ -145,7 +145,7 @@ static int listener_start(struct listener *l, struct errinfo *ei)
 				  /* all of a loopback address are one host */
 				  MHD_OPTION_PER_IP_CONNECTION_LIMIT, l->loopback ? 0 : MAX(most / 4, 8u),
 				  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WEB_IDLE_S,
-				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_HEAD_BYTES_MAX,
+				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_POOL_BYTES,
 				  MHD_OPTION_THREAD_STACK_SIZE, stack_bytes(),
 				  MHD_OPTION_STRICT_FOR_CLIENT, 1,
 				  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
