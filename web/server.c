@@ -235,6 +235,7 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	}
 	(void)mallopt(M_ARENA_MAX, ARENAS);
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
+	pthread_mutex_init(&w->edit, NULL);
 	w->daemon = d;
 	w->cfg = daemon_config(d);
 	auth = auth_init(w, ei); /* who can connect finds the token */
@@ -314,5 +315,6 @@ void web_free(struct web *w, int grace_ms)
 	pages_free(w->pages);
 	auth_done(w);
 	free(w->hosts);
+	pthread_mutex_destroy(&w->edit);
 	free(w);
 }
