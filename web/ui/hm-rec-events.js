@@ -157,6 +157,8 @@ class EventTable extends HTMLElement {
 			if (!used.has(el) && !el.hidden) {
 				el.hidden = true;
 				el.index = -1;
+				el.tabIndex = -1;
+				el.classList.remove("rec-cursor", "rec-near");
 			}
 		if (focused)
 			this.focusRow();
