@@ -184,6 +184,8 @@ class PageRecording extends HTMLElement {
 		if (params.thread)
 			this.details.look.thread = Number(params.thread) || null;
 		this.#applying = false;
+		if (m.event)
+			router.update({at: m.event});
 	}
 
 	#tell(params, push) {
