@@ -24,8 +24,9 @@
 #define WEB_READER_WAIT_MS 20000
 /* Stores kept open between requests. */
 #define WEB_STORES_MAX 16
-/* Unpacked blocks of sealed recordings, for all readers together. */
-#define WEB_BLOCKS_BYTES (40u << 20)
+/* Unpacked blocks of sealed recordings, for all readers together: in a file, and where that cannot be, in memory. */
+#define WEB_BLOCKS_FILE_BYTES (256u << 20)
+#define WEB_BLOCKS_BYTES (32u << 20)
 /* Sessions of browsers (cookies); the one unused for longest goes when there are more. */
 #define WEB_COOKIES_MAX 64
 #define WEB_COOKIE_IDLE_NS (24ull * 3600 * 1000000000)

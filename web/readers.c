@@ -36,6 +36,14 @@ struct web_readers {
 	size_t n_stores;
 };
 
+static int blocks_new(struct web_readers *p)
+{
+	char *cache CLEANUP(freep) = os_asprintf("%s/cache", p->dir);
+	int r UNUSED = cache ? os_mkdir(cache, 0700) : -ENOMEM; /* it is there, mostly */
+
+	return cache ? store_blocks_new(cache, WEB_BLOCKS_FILE_BYTES, WEB_BLOCKS_BYTES, &p->blocks) : -ENOMEM;
+}
+
 int readers_new(struct web *w, struct web_readers **ret)
 {
 	struct web_readers *p = os_calloc(1, sizeof(*p));
@@ -48,7 +56,7 @@ int readers_new(struct web *w, struct web_readers **ret)
 	pthread_cond_init(&p->freed, &p->monotonic);
 	p->last = &p->first;
 	p->dir = os_strdup(w->cfg->data_dir);
-	if (!p->dir || store_blocks_new(WEB_BLOCKS_BYTES, &p->blocks) < 0) {
+	if (!p->dir || blocks_new(p) < 0) {
 		readers_free(p);
 		return -ENOMEM;
 	}
