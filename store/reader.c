@@ -68,7 +68,7 @@ static int open_stream(const char *dir, const struct manifest *m, enum stream_ki
 	const char *name = names[kind][m->compressed];
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
 	struct source *src = NULL;
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r >= 0)
 		r = open_source(r, m->compressed, blocks, &src);

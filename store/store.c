@@ -164,9 +164,9 @@ int store_path(struct store *s, const struct store_id *id, char **ret)
 	if (!done || !tmp)
 		return -ENOMEM;
 	/* done is asked twice: the recording may be moved there between the questions */
-	if (fs_exists(done) || (!fs_exists(tmp) && fs_exists(done)))
+	if (fs_is_dir(done) || (!fs_is_dir(tmp) && fs_is_dir(done)))
 		*ret = TAKE(done);
-	else if (fs_exists(tmp))
+	else if (fs_is_dir(tmp))
 		*ret = TAKE(tmp);
 	else
 		return ERR_NOT_FOUND;
@@ -180,7 +180,7 @@ static int read_last(const struct store *s, struct store_id *ret)
 	char *path CLEANUP(freep) = os_asprintf("%s/last", s->dir);
 	char *text CLEANUP(freep) = NULL;
 	size_t len;
-	int r = path ? os_read_file(path, 4096, &text, &len) : -ENOMEM;
+	int r = path ? os_read_regular(path, 4096, &text, &len) : -ENOMEM;
 
 	if (r < 0)
 		return r;

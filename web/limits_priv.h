@@ -2,8 +2,10 @@
 #ifndef WEB_LIMITS_PRIV_H
 #define WEB_LIMITS_PRIV_H
 
-/* Request line and headers of a request, of which MHD keeps all in one pool: more is 431. */
+/* Request line and headers of a request: more is 431. MHD keeps all of a request in one pool; what does not fit in there it answers itself, with a line of
+ * HTML, so there is room for more than is taken. */
 #define WEB_HEAD_BYTES_MAX (32u << 10)
+#define WEB_POOL_BYTES (2 * WEB_HEAD_BYTES_MAX)
 /* Segments of a path, parameters of a query (more is 400). */
 #define URL_SEGMENTS_MAX 16
 #define URL_PAIRS_MAX 64

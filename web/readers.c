@@ -259,6 +259,7 @@ static void unclaim(struct web_readers *p, struct slot *s)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Opens a reader in a slot that is ours; on failure the slot is free again. */
 static int open_in(struct web_readers *p, struct slot *s, const struct store_id *id, struct errinfo *ei)
 {
 	struct store_reader *reader = NULL;
@@ -281,6 +282,17 @@ static int open_in(struct web_readers *p, struct slot *s, const struct store_id 
 	return 0;
 }
 
+/* Closes the reader of a slot that is ours. */
+static void give_back(struct web_readers *p, struct slot *s)
+{
+	struct slot out;
+
+	pthread_mutex_lock(&p->lock);
+	out = take_out(p, s);
+	pthread_mutex_unlock(&p->lock);
+	close_slot(p, &out);
+}
+
 int web_reader(struct web_request *q, const struct store_id *id, struct store_reader **ret)
 {
 	struct web_readers *p = q->web->readers;
@@ -299,19 +311,14 @@ int web_reader(struct web_request *q, const struct store_id *id, struct store_re
 		close_slot(p, &evicted);
 	if (r < 0)
 		return errinfo_set(&q->ei, ERR_INTERRUPTED, "too many recordings are being read at once");
-	if (!s->reader)
+	if (!s->reader) {
 		r = open_in(p, s, id, &q->ei);
-	if (r == 0)
-		r = store_reader_seek(s->reader, 1, &q->ei);
+		if (r < 0) /* the slot is somebody else's by now */
+			return r;
+	}
+	r = store_reader_seek(s->reader, 1, &q->ei);
 	if (r < 0) {
-		if (s->used && s->reader) {
-			struct slot out;
-
-			pthread_mutex_lock(&p->lock);
-			out = take_out(p, s);
-			pthread_mutex_unlock(&p->lock);
-			close_slot(p, &out);
-		}
+		give_back(p, s);
 		return r;
 	}
 	*ret = q->reader[own] = s->reader;

@@ -77,6 +77,7 @@ struct web {
 	struct coverage_cache *coverage;  /* analysis/coverage.h */
 	const char *ui_dir;   /* files of the page from there (development), NULL = those built in */
 	_Atomic bool stopping;
+	pthread_mutex_t edit; /* held from the look at If-Match to the change of a recording */
 };
 
 /* Why a request is refused before its handler is asked: answered when its body has been read (or is too long for that). */
