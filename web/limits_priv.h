@@ -19,8 +19,8 @@
 #define WEB_HEADER_BYTES 512
 /* Readers of recordings open at once; a request that has one already may get more (up to twice as many in all), so that nobody waits for himself. */
 #define WEB_READERS_MAX 16
-/* Readers of answers that are written while the client takes them: a client that takes its time keeps none of those above. */
-#define WEB_STREAM_READERS_MAX 16
+/* Readers of answers that are written while the client takes them, or for which much is read: those take none of those above. */
+#define WEB_LONG_READERS_MAX 16
 #define WEB_READERS_PER_REQUEST 4
 #define WEB_READER_IDLE_NS (5ull * 1000000000)
 #define WEB_READER_WAIT_MS 20000
