@@ -29,7 +29,7 @@ int store_blocks_copy(struct store_blocks *b, const struct block_key *key, size_
 
 struct store_blocks_use {
 	uint64_t hits, loads;
-	size_t bytes, blocks;
+	size_t memory, file, blocks; /* bytes, and of all */
 };
 void store_blocks_use(struct store_blocks *b, struct store_blocks_use *ret);
 

@@ -28,7 +28,7 @@
 #define XZ_BLOCK_RAW_MAX (FRAME_RAW_MAX + (2u << 20))
 #define XZ_DECODER_MEM_MAX (160u << 20)
 #define XZ_INDEX_MEM_MAX (64u << 20)
-/* Decoded blocks that are kept for all readers: how many at most, and how many of the largest that is kept there must be room for. */
+/* Decoded blocks that are kept for all readers: how many at most, and how many of the largest that is kept there must be room for in memory. */
 #define BLOCKS_MAX 4096u
 #define BLOCKS_KEPT_MIN 8u
 

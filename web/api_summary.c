@@ -14,6 +14,7 @@
 
 /* How long an answer waits until a long recording has been read; then it says what there is, and "complete": false. */
 #define BUDGET_MS 2000u
+#define LONG_EVENTS 50000u /* so many are not read in the time of other requests */
 /* Part of etags: changes when the same recording gives another answer than before. */
 #define ANSWER_VERSION 1
 
@@ -29,14 +30,19 @@ struct view_of_recording {
 /* Finds the recording and its digest, to be given back. ret: 0, or what the handler returns. *ret_ready: false, it is answered. */
 static int begin(struct web_request *q, const char *what, int type, struct view_of_recording *v, bool *ret_ready)
 {
+	unsigned budget_ms = BUDGET_MS;
 	int r = web_recording(q, &v->id);
 
 	*ret_ready = false;
 	if (r < 0)
 		return web_replied(q);
 	r = web_reader(q, &v->id, &v->reader);
-	if (r >= 0)
-		r = digests_get(q->web->digests, v->reader, BUDGET_MS, &v->d, web_errinfo(q));
+	if (r < 0)
+		return r;
+	/* when many long ones are read already, what there is so far is the answer */
+	if (store_reader_manifest(v->reader)->events > LONG_EVENTS && !readers_long(q))
+		budget_ms = 0;
+	r = digests_get(q->web->digests, v->reader, budget_ms, &v->d, web_errinfo(q));
 	if (r < 0)
 		return r;
 	v->live = store_reader_manifest(v->reader)->state == RECORDING_OPEN;

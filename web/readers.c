@@ -14,7 +14,7 @@ struct slot {
 	struct store *store;
 	struct store_id id;
 	bool used, stale;
-	bool streams; /* used by an answer that its client is taking */
+	bool slow; /* used for long: by an answer that its client is taking, or that much is read for */
 	uint64_t idle_ns; /* since when */
 };
 
@@ -30,11 +30,19 @@ struct web_readers {
 	struct waiter *first, **last; /* those without a reader so far */
 	pthread_cond_t freed;         /* for those with one */
 	char *dir;
-	struct slot slot[2 * WEB_READERS_MAX + WEB_STREAM_READERS_MAX];
+	struct slot slot[2 * WEB_READERS_MAX + WEB_LONG_READERS_MAX];
 	struct store_blocks *blocks; /* that all readers share */
 	struct store *store[WEB_STORES_MAX]; /* not in use */
 	size_t n_stores;
 };
+
+static int blocks_new(struct web_readers *p)
+{
+	char *cache CLEANUP(freep) = os_asprintf("%s/cache", p->dir);
+	int r UNUSED = cache ? os_mkdir(cache, 0700) : -ENOMEM; /* it is there, mostly */
+
+	return cache ? store_blocks_new(cache, WEB_BLOCKS_FILE_BYTES, WEB_BLOCKS_BYTES, &p->blocks) : -ENOMEM;
+}
 
 int readers_new(struct web *w, struct web_readers **ret)
 {
@@ -48,7 +56,7 @@ int readers_new(struct web *w, struct web_readers **ret)
 	pthread_cond_init(&p->freed, &p->monotonic);
 	p->last = &p->first;
 	p->dir = os_strdup(w->cfg->data_dir);
-	if (!p->dir || store_blocks_new(WEB_BLOCKS_BYTES, &p->blocks) < 0) {
+	if (!p->dir || blocks_new(p) < 0) {
 		readers_free(p);
 		return -ENOMEM;
 	}
@@ -190,7 +198,7 @@ static struct slot *try_claim(struct web_readers *p, const struct store_id *id, 
 	size_t busy = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++)
-		busy += p->slot[i].used && !p->slot[i].streams;
+		busy += p->slot[i].used && !p->slot[i].slow;
 	if (busy < most)
 		s = find_idle(p, id);
 	if (busy < most && !s)
@@ -317,24 +325,24 @@ int web_reader(struct web_request *q, const struct store_id *id, struct store_re
 	return 0;
 }
 
-bool readers_stream(struct web_request *q)
+bool readers_long(struct web_request *q)
 {
 	struct web_readers *p = q->web->readers;
-	size_t streams = 0, own = 0;
+	size_t slow = 0, own = 0;
 
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++)
-		streams += p->slot[i].streams;
+		slow += p->slot[i].slow;
 	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++)
 		own += q->reader[i] != NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(p->slot) && own && streams + own <= WEB_STREAM_READERS_MAX; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot) && own && slow + own <= WEB_LONG_READERS_MAX; i++) {
 		for (size_t k = 0; k < WEB_READERS_PER_REQUEST; k++)
-			p->slot[i].streams |= q->reader[k] && p->slot[i].reader == q->reader[k];
+			p->slot[i].slow |= q->reader[k] && p->slot[i].reader == q->reader[k];
 	}
 	if (own)
 		wake(p);
 	pthread_mutex_unlock(&p->lock);
-	return !own || streams + own <= WEB_STREAM_READERS_MAX;
+	return !own || slow + own <= WEB_LONG_READERS_MAX;
 }
 
 void readers_put_all(struct web_request *q)
@@ -362,7 +370,7 @@ void web_reader_put(struct web_request *q, struct store_reader *r)
 			continue;
 		s->used = false;
 		s->idle_ns = os_mono_ns();
-		s->streams = false;
+		s->slow = false;
 		if (s->stale)
 			out = take_out(p, s);
 		else

@@ -52,7 +52,7 @@ START_TEST(blocks_oldest_goes)
 	struct loader l = { .fill = 5 };
 	uint8_t got;
 
-	OK(store_blocks_new(10 * LEN, &b));
+	OK(store_blocks_new(NULL, 0, 10 * LEN, &b));
 	ck_assert(store_blocks_fit(b, LEN));
 	ck_assert(!store_blocks_fit(b, 2 * LEN));
 	for (uint64_t i = 0; i < 10; i++)
@@ -68,7 +68,7 @@ START_TEST(blocks_oldest_goes)
 	ck_assert_uint_eq(got, 5);
 	for (uint64_t i = 0; i < 5000; i++)
 		OK(copy(b, 1000 + i, &l, &got));
-	ck_assert_uint_eq(use_of(b).bytes, 10 * LEN);
+	ck_assert_uint_eq(use_of(b).memory, 10 * LEN);
 	ck_assert_uint_eq(use_of(b).blocks, 10);
 }
 END_TEST
@@ -81,7 +81,7 @@ START_TEST(blocks_keys_differ)
 	const struct block_key keys[] = { base, { 9, 2, 3, 4, 5, 6 }, { 1, 9, 3, 4, 5, 6 }, { 1, 2, 9, 4, 5, 6 }, { 1, 2, 3, 9, 5, 6 }, { 1, 2, 3, 4, 9, 6 }, { 1, 2, 3, 4, 5, 9 } };
 	uint8_t got;
 
-	OK(store_blocks_new(100 * LEN, &b));
+	OK(store_blocks_new(NULL, 0, 100 * LEN, &b));
 	for (size_t round = 0; round < 2; round++) {
 		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 			struct loader l = { .fill = (uint8_t)i };
@@ -134,11 +134,11 @@ START_TEST(blocks_loaded_once)
 	struct store_blocks *b CLEANUP(store_blocks_unrefp) = NULL;
 	struct loader good = { .fill = 3, .delay_us = 100000 }, bad = { .error = ERR_CORRUPT, .delay_us = 100000 };
 
-	OK(store_blocks_new(10 * LEN, &b));
+	OK(store_blocks_new(NULL, 0, 10 * LEN, &b));
 	ask_all(b, &bad, ERR_CORRUPT);
 	ck_assert_uint_lt(bad.loads, THREADS);
 	ck_assert_uint_eq(use_of(b).blocks, 0);
-	ck_assert_uint_eq(use_of(b).bytes, 0);
+	ck_assert_uint_eq(use_of(b).memory, 0);
 	ask_all(b, &good, 0);
 	ck_assert_uint_eq(good.loads, 1);
 }
@@ -162,12 +162,14 @@ START_TEST(blocks_shared_by_readers)
 	struct store *other;
 	struct store_blocks_use first;
 
-	OK(store_blocks_new(64u << 20, &b));
+	OK(store_blocks_new(h.dir, 64u << 20, 8u << 20, &b));
 	OK(store_open(h.dir, false, &other, NULL));
 	store_share_blocks(h.s, b);
 	store_share_blocks(other, b);
 	help_check(h.s, &id, 5, EVENTS);
 	first = use_of(b);
+	ck_assert_uint_gt(first.file, 0);
+	ck_assert_uint_eq(first.memory, 0);
 	ck_assert_uint_gt(first.loads, 4);
 	ck_assert_uint_eq(first.loads, first.blocks);
 	help_check(other, &id, 5, EVENTS);
@@ -224,7 +226,7 @@ START_TEST(blocks_threads)
 	struct walker w[THREADS];
 
 	help_big();
-	OK(store_blocks_new(ROOM, &b));
+	OK(store_blocks_new(_i ? h.dir : NULL, ROOM, ROOM, &b));
 	for (size_t i = 0; i < THREADS; i++) {
 		w[i] = (struct walker){ .dir = h.dir, .id = id, .blocks = b, .seed = i };
 		ck_assert_int_eq(pthread_create(&w[i].thread, NULL, walk, &w[i]), 0);
@@ -233,8 +235,42 @@ START_TEST(blocks_threads)
 		pthread_join(w[i].thread, NULL);
 	ck_assert_uint_gt(use_of(b).hits, 0);
 	ck_assert_uint_gt(use_of(b).loads, use_of(b).blocks);
-	ck_assert_uint_le(use_of(b).bytes, ROOM + THREADS * (300u << 10));
+	ck_assert_uint_le(_i ? use_of(b).file : use_of(b).memory, ROOM + THREADS * (300u << 10));
+	ck_assert_uint_eq(_i ? use_of(b).memory : use_of(b).file, 0);
 	help_close(&h);
+}
+END_TEST
+
+static ssize_t full_disk(int fd UNUSED, const void *p UNUSED, size_t n UNUSED, off_t off UNUSED)
+{
+	errno = ENOSPC;
+	return -1;
+}
+
+/* Nothing can be written: blocks stay in memory, within their bound there. */
+START_TEST(blocks_full_disk)
+{
+	struct store_blocks *b CLEANUP(store_blocks_unrefp) = NULL;
+	struct loader l = { .fill = 9 };
+	const struct os_calls calls = { .pwrite = full_disk };
+	char *dir = help_tmp_dir();
+	uint8_t got;
+
+	OK(store_blocks_new(dir, 1u << 20, 10 * LEN, &b));
+	OK(copy(b, 0, &l, &got));
+	os_set_calls(&calls);
+	for (uint64_t i = 0; i < 50; i++) {
+		OK(copy(b, i, &l, &got));
+		ck_assert_uint_eq(got, 9);
+	}
+	ck_assert_uint_eq(use_of(b).memory, 10 * LEN);
+	ck_assert_uint_eq(use_of(b).file, LEN); /* the first one */
+	OK(copy(b, 0, &l, &got));
+	OK(copy(b, 49, &l, &got));
+	ck_assert_uint_eq(l.loads, 50);
+	os_set_calls(NULL);
+	help_remove(dir);
+	free(dir);
 }
 END_TEST
 
@@ -250,7 +286,7 @@ START_TEST(blocks_damaged)
 	size_t n;
 	int r = 1;
 
-	OK(store_blocks_new(64u << 20, &b));
+	OK(store_blocks_new(h.dir, 64u << 20, 8u << 20, &b));
 	store_share_blocks(h.s, b);
 	bytes = help_slurp(path, &n);
 	bytes[n / 2] ^= 4;
@@ -274,4 +310,4 @@ START_TEST(blocks_damaged)
 }
 END_TEST
 
-HELP_MAIN("store/blocks", { blocks_oldest_goes, 0 }, { blocks_keys_differ, 0 }, { blocks_loaded_once, 0 }, { blocks_shared_by_readers, 0 }, { blocks_threads, 0 }, { blocks_damaged, 0 })
+HELP_MAIN("store/blocks", { blocks_oldest_goes, 0 }, { blocks_keys_differ, 0 }, { blocks_loaded_once, 0 }, { blocks_shared_by_readers, 0 }, { blocks_threads, 2 }, { blocks_full_disk, 0 }, { blocks_damaged, 0 })
