@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -646,6 +647,8 @@ static void *background(void *ctx)
 	struct search *q;
 	struct evindex *d;
 
+	/* who asks goes first when both could run; a lower priority would make those wait who wait for a lock that this thread has */
+	(void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		if (!find_work(s, &q, &d)) {

@@ -63,7 +63,7 @@ int jsonx_load_file(const char *path, size_t max, json_t **ret, struct errinfo *
 	size_t len;
 	int r;
 
-	r = os_read_file(path, max, &text, &len);
+	r = os_read_regular(path, max, &text, &len);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "read %s", path);
 	r = jsonx_parse(text, len, ret, &cause);

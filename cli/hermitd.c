@@ -295,6 +295,7 @@ static int serve(const struct values *v)
 		return fail(EXIT_USAGE, "'%.200s' is no log level: off, error, warn, info, debug, trace; by area: info,daemon:debug", v->log);
 	if (v->detached)
 		setsid();
+	umask(umask(0) & 077); /* whoever starts us may have a mask that keeps us from our own files */
 	unsetenv("HERMIT_LOG_FILE"); /* children would empty it */
 	config_init(&h.cfg);
 	r = run(&h, v);

@@ -324,7 +324,7 @@ static int on_end(void *ctx)
 		log_debug("%s: not reaped", rec->name);
 	if (!rec->ended && !rec->refused)
 		bury(rec, status);
-	if (rec->started && rs->d->house)
+	if (rec->started && !rec->refused && rs->d->house) /* one that was refused afterwards, for its time limit, is not kept */
 		house_ended(rs->d->house, &rec->id);
 	recorder_free(rec);
 	return 0;

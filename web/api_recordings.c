@@ -70,11 +70,6 @@ static json_t *stream_json(const char *name, const struct manifest_stream *s)
 			 "sha256", web_json_str(s->sha256));
 }
 
-static bool ended_by_signal(const struct manifest_process *p)
-{
-	return p->status >= 0 && WIFSIGNALED(p->status);
-}
-
 /* The last signal of that number before the end of the process. */
 static uint64_t fatal_event(struct web_request *q, const struct store_id *id, const struct manifest_process *p)
 {
@@ -98,16 +93,11 @@ static uint64_t fatal_event(struct web_request *q, const struct store_id *id, co
 	return found;
 }
 
-/* The first process counts most: its end is the recording's. */
 static json_t *crash_json(struct web_request *q, const struct manifest *m)
 {
-	const struct manifest_process *p = NULL;
+	const struct manifest_process *p = manifest_crashed(m);
 	char name[16];
 
-	for (uint64_t i = 0; i < m->processes && m->process; i++) {
-		if (ended_by_signal(&m->process[i]) && (!p || m->process[i].parent == 0))
-			p = &m->process[i];
-	}
 	if (!p)
 		return json_null();
 	web_signal_name(WTERMSIG(p->status), name);

@@ -171,6 +171,10 @@ void readers_free(struct web_readers *p);
 void readers_trim(struct web_readers *p, bool all);
 /* Nobody gets these readers any more: the recording has gone, or is written anew. */
 void readers_forget(struct web_readers *p, const struct store_id *id);
+/* The request's readers serve a stream from now on. False: too many do. */
+bool readers_stream(struct web_request *q);
+/* Gives back all that the request has. */
+void readers_put_all(struct web_request *q);
 /* Stores for requests. */
 int readers_store_get(struct web_readers *p, struct store **ret, struct errinfo *ei) MUST_CHECK;
 void readers_store_put(struct web_readers *p, struct store *s);

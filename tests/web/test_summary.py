@@ -142,7 +142,7 @@ def check_summary(t, id):
             opened[thread] = name
         elif e["kind"] in ("syscall", "syscall-exit"):
             opened.pop(thread, None)
-            if "errno" in e and name != "rt_sigreturn":
+            if "errno" in e:
                 errors[name][e["errno"]] += 1
         elif e["kind"] == "exec" and thread in seen and not opened.pop(thread, None):
             calls["execve"] += 1
