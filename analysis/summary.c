@@ -76,7 +76,7 @@ static void call(struct summary *s, const struct event *ev, const struct call_st
 	else
 		c->answered++;
 	c->blocked_ns += step->blocked_ns;
-	/* what sigreturn gives back is whatever the register held */
+	/* what sigreturn gives back is whatever the register held: as evprint_errno() */
 	if (step->returned && step->result < 0 && step->result > -4096 && step->sysno != SYS_rt_sigreturn)
 		failed(s, c, (uint32_t)-step->result);
 }

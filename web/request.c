@@ -48,10 +48,7 @@ void request_free(struct web_request *q)
 	if (!q)
 		return;
 	stream_request_gone(q);
-	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++) {
-		if (q->reader[i])
-			web_reader_put(q, q->reader[i]);
-	}
+	readers_put_all(q);
 	readers_store_put(q->web->readers, q->store);
 	if (q->status)
 		log_access(q, os_mono_ns() - q->start_ns);
@@ -215,6 +212,9 @@ int request_run(struct web_request *q)
 		q->n_headers = 0;
 		problem_error(q, r);
 	}
+	/* the client may take its time with an answer that is made */
+	if (!q->stream)
+		readers_put_all(q);
 	ns = os_mono_ns() - q->start_ns;
 	counters_request(q->web, q->status, ns);
 	return q->replied ? 0 : -ENOMEM;

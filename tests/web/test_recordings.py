@@ -1,4 +1,5 @@
 """Recordings: list, get, label, remove, export, import, start, end, watch."""
+import concurrent.futures
 import io
 import os
 import tarfile
@@ -124,6 +125,12 @@ def test_label(t):
         assert q.status == 400, bad
     r = t.patch(url(id), {"label": None, "keep": False}, headers={"If-Match": r.headers["ETag"]})
     assert r.status == 200 and r.json["label"] is None and r.json["keep"] is False
+    # of many who have seen the same state one is first
+    etag = r.headers["ETag"]
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        statuses = list(pool.map(lambda i: t.patch(url(id), {"label": "l%d" % i}, headers={"If-Match": etag}).status, range(12)))
+    assert sorted(statuses) == [200] + [412] * 11, statuses
+    assert t.patch(url(id), {"label": None}, headers={"If-Match": "*"}).status == 200
 
 
 def test_delete(t):

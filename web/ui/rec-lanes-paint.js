@@ -4,10 +4,12 @@
  */
 import {cssColor} from "./theme.js";
 
-export const LANE_PX = 20;
+export let LANE_PX = 20;		/* grow with the font of the page: scaleLanes() */
+export let RULER_PX = 20;
 const GROUP = 32;
 const BITMAP_SETS = 14;
 const MARK_NEAR_PX = 3;
+const ERROR_PX = 4;
 export const KIND_SIGNAL = 5;
 
 let palette = null;
@@ -36,6 +38,16 @@ export function colors() {
 		palette.words = {running: rgb(palette.running), blocked: rgb(palette.blocked), error: rgb(palette.error), line: rgb(palette.line)};
 	}
 	return palette;
+}
+
+/** @returns {boolean} whether the lanes have another height now */
+export function scaleLanes(remPx) {
+	const px = Math.round(1.25 * remPx);
+	const other = px !== LANE_PX;
+
+	if (other)
+		LANE_PX = RULER_PX = px;
+	return other;
 }
 
 /** One lane of a tile: the sum over its threads. */
@@ -74,8 +86,8 @@ function paintLane(words, pixels, width, y0, lane, scale) {
 			for (let y = base - high; y < base; y++)
 				pixels[(y0 + y) * width + x] = c.running;
 		}
-		if (lane.errors[x])
-			for (let y = 1; y < 5; y++)
+		const bad = lane.errors[x] ? Math.max(1, Math.round(ERROR_PX * lane.errors[x] / Math.max(n, 1))) : 0;
+		for (let y = 1; y <= Math.min(bad, ERROR_PX); y++)
 				pixels[(y0 + y) * width + x] = c.error;
 	}
 }
@@ -84,6 +96,7 @@ export class LanePainter {
 	#sets = [];
 	#layout = null;
 	#serial = -1;
+	#lanePx = 0;
 
 	constructor() {
 		this.peakRate = 0;
@@ -91,12 +104,13 @@ export class LanePainter {
 
 	/** rows: of laneRows(); whole: the tile of the whole recording, for the scale of the heights */
 	prepare(rows, whole) {
-		if (this.#layout !== rows || this.#serial !== paletteSerial) {
+		if (this.#layout !== rows || this.#serial !== paletteSerial || this.#lanePx !== LANE_PX) {
 			for (const tile of this.#sets)
 				tile.bitmaps.clear();
 			this.#sets = [];
 			this.#layout = rows;
 			this.#serial = paletteSerial;
+			this.#lanePx = LANE_PX;
 		}
 		let peak = 0;
 		for (const lane of whole?.lanes.values() ?? [])
