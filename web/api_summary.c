@@ -93,7 +93,7 @@ static bool put_process(const struct processes *p, const struct process_info *q,
 
 	return json_array_append_new(list, obj) == 0 && json_put(obj, "threads", threads) && json_put(obj, "thread", json_count(q->thread)) &&
 	       json_put(obj, "parent", json_count(q->parent)) && json_put(obj, "pid", json_integer(q->pid)) && json_put(obj, "exe", json_text(q->exe)) &&
-	       json_put(obj, "command", json_text(q->command)) && json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live)) &&
+	       json_put(obj, "command", json_text(q->command)) && json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live && !q->ended)) &&
 	       put_span(obj, q->first_event, q->last_event, q->start_ns, q->end_ns, q->ended) && put_threads(p, q, threads);
 }
 
