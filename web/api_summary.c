@@ -98,7 +98,7 @@ static bool put_process(const struct processes *p, const struct process_info *q,
 
 	return json_array_append_new(list, obj) == 0 && web_json_put(obj, "threads", threads) && web_json_put(obj, "thread", jsonx_count(q->thread)) &&
 	       web_json_put(obj, "parent", jsonx_count(q->parent)) && web_json_put(obj, "pid", json_integer(q->pid)) && web_json_put(obj, "exe", jsonx_text(q->exe)) &&
-	       web_json_put(obj, "command", jsonx_text(q->command)) && web_json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live)) &&
+	       web_json_put(obj, "command", jsonx_text(q->command)) && web_json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live && !q->ended)) &&
 	       put_span(obj, q->first_event, q->last_event, q->start_ns, q->end_ns, q->ended) && put_threads(p, q, threads);
 }
 
