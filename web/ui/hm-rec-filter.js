@@ -41,12 +41,12 @@ class FilterBar extends HTMLElement {
 		}}, "\u2715");
 		this.list = h("ul.rec-suggest", {id: listId, role: "listbox", "aria-label": "Suggestions", hidden: true});
 		this.help = h("button.quiet.rec-small", {type: "button", "aria-label": "Help on filters", title: "Help on filters", popovertarget: "rec-filter-help"}, "?");
-		this.popover = h("div.rec-help", {id: "rec-filter-help", popover: "auto", role: "dialog", "aria-label": "Filters"});
+		this.helpBox = h("div.rec-help", {id: "rec-filter-help", popover: "auto", role: "dialog", "aria-label": "Filters"});
 		this.chips = h("span.rec-chips", {role: "list", "aria-label": "Terms of the filter", hidden: true});
 		this.status = h("span.rec-matches", {role: "status"});
 		this.error = h("span.rec-filter-error", {id: this.errorId, hidden: true});
 		this.quick = h("span.rec-quick", {role: "group", "aria-label": "Quick filters"});
-		fill(this, h("div.rec-filter-line", null, h("div.rec-filter-box", null, this.mirror, this.input, this.clear, this.list), this.help, this.popover, this.quick, this.status),
+		fill(this, h("div.rec-filter-line", null, h("div.rec-filter-box", null, this.mirror, this.input, this.clear, this.list), this.help, this.helpBox, this.quick, this.status),
 			h("div.rec-filter-line.rec-filter-parsed", null, this.chips, this.error));
 		this.#buildHelp();
 		this.#buildQuick();
@@ -66,10 +66,10 @@ class FilterBar extends HTMLElement {
 
 	#buildHelp() {
 		const example = e => h("button.quiet.mono", {type: "button", onclick: () => {
-			this.popover.hidePopover();
+			this.helpBox.hidePopover();
 			this.m.setQuery(`${this.m.query} ${e}`);
 		}}, e);
-		fill(this.popover, h("p", null, "Words are found in the printed line; everything must match. Click an example to add it."),
+		fill(this.helpBox, h("p", null, "Words are found in the printed line; everything must match. Click an example to add it."),
 			h("dl", null, KEYS.map(k => h("div", null, h("dt.mono", null, k.key), h("dd", null, k.says), h("dd", null, k.examples.map(example))))),
 			h("p.muted", null, "Ctrl+F in the table comes here: rows that are not in sight are no elements, so the find of the browser would miss them."));
 	}

@@ -94,8 +94,8 @@ class PageRecording extends HTMLElement {
 		const table = h("section.rec-events-panel", {"aria-label": "Events"}, this.filter, this.events);
 		const bottom = h("section.rec-bottom", {"aria-label": "Output and notes"}, h("div.rec-bottom-head", null, this.bottomTabs, this.bottomTools), this.consolePanel, this.bookmarksPanel);
 		const middle = this.#split({dir: "row", sized: "second", name: "rec.details", size: Math.min(36, Math.max(24, innerWidth / 46)), min: 18, label: "Width of the details"}, table, this.details);
-		const lower = this.#split({dir: "column", sized: "second", name: "rec.console", size: 11, min: 5, label: "Height of the console"}, middle, bottom);
-		const whole = this.#split({dir: "column", sized: "first", name: "rec.lanes", size: 13, min: 5, label: "Height of the lanes"}, this.lanes, lower);
+		const lower = this.#split({dir: "column", sized: "second", name: "rec.console", size: 9, min: 5, label: "Height of the console"}, middle, bottom);
+		const whole = this.#split({dir: "column", sized: "first", name: "rec.lanes", size: 12.5, min: 5, label: "Height of the lanes"}, this.lanes, lower);
 		this.body = h("div.rec-body", null, this.overview, whole);
 		fill(this, h("div", null, this.head, this.note), this.body);
 	}
