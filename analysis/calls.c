@@ -86,7 +86,10 @@ bool calls_see(struct calls *c, const struct event *ev, struct call_step *ret)
 		child = slot(c, ev->child);
 		if (child)
 			child->known = true;
-		begin(&c->thread[ev->thread], ev, ret); /* slot() may have moved them */
+		o = &c->thread[ev->thread]; /* slot() may have moved them */
+		if (o->open && o->sysno == ev->sysno) /* its entry was logged before */
+			return false;
+		begin(o, ev, ret);
 		return true;
 	case EVENT_SYSCALL_ENTER:
 		begin(o, ev, ret);

@@ -1,6 +1,6 @@
 /* System calls as pairs of entry and end, across the events of other threads.
  *
- * Events are shown in order, each once. A call is SYSCALL, or SYSCALL_ENTER or BIRTH and later SYSCALL_EXIT of the same thread; execve ends with EXEC,
+ * Events are shown in order, each once. A call is SYSCALL, or SYSCALL_ENTER or BIRTH (or one after the other) and later SYSCALL_EXIT of the same thread; execve ends with EXEC,
  * exit with EXIT. */
 #ifndef ANALYSIS_CALLS_H
 #define ANALYSIS_CALLS_H

@@ -317,11 +317,15 @@ static uint32_t slot_of(const struct store_id *id)
 int coverage_add(struct coverage *c, struct coverage_cache *cache, struct store *s, const struct store_id *id)
 {
 	struct counts **slot = cache ? &cache->slot[slot_of(id)] : NULL, *k = NULL;
+	char *path CLEANUP(freep) = NULL;
 	bool final = false;
 	int r;
 
 	if (c->n >= COVERAGE_RECORDINGS_MAX)
 		return ERR_LIMIT;
+	r = store_path(s, id, &path); /* is it still there? */
+	if (r < 0)
+		return r;
 	if (cache) {
 		pthread_mutex_lock(&cache->lock);
 		r = *slot && !strcmp((*slot)->id.hex, id->hex) ? add(c, *slot) : 1;

@@ -32,6 +32,7 @@ struct piece {
 struct evprint_call {
 	struct evprint_call *next;
 	uint32_t thread;
+	uint64_t entry; /* number of its event */
 	struct sys_call call;
 	struct piece *piece;
 	size_t n;
@@ -99,6 +100,7 @@ static void keep_open(struct evprint *p, const struct event *ev)
 	if (!c)
 		return;
 	c->thread = ev->thread;
+	c->entry = ev->number;
 	c->call.nr = ev->sysno;
 	memcpy(c->call.args, ev->args, sizeof(c->call.args));
 	c->piece = os_calloc(n ? n : 1, sizeof(*c->piece));
@@ -126,6 +128,13 @@ void evprint_done(struct evprint *p)
 {
 	while (p->open)
 		forget_open(p, p->open->thread);
+}
+
+bool evprint_knows(const struct evprint *p, uint32_t thread, uint64_t entry)
+{
+	const struct evprint_call *c = *find_open((struct evprint *)p, thread);
+
+	return c && c->entry == entry;
 }
 
 void evprint_skip(struct evprint *p, const struct event *ev)
@@ -456,10 +465,15 @@ static void put_remarks(const struct event *ev, struct buf *out)
 		buf_printf(out, "  (effects found by comparing memory)");
 }
 
-void evprint_text(struct evprint *p, const struct event *ev, struct buf *out)
+void evprint_look(struct evprint *p, const struct event *ev, struct buf *out)
 {
 	put_event(p, ev, out);
 	put_remarks(ev, out);
+}
+
+void evprint_text(struct evprint *p, const struct event *ev, struct buf *out)
+{
+	evprint_look(p, ev, out);
 	after_event(p, ev);
 }
 

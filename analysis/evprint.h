@@ -27,10 +27,14 @@ struct evprint_row {
 
 void evprint_init(struct evprint *p, struct store_reader *reader, uint32_t string_max);
 void evprint_done(struct evprint *p); /* for CLEANUP too */
-/* Every event has to be shown to the printer in order: by one of the next four. */
+/* Every event has to be shown to the printer in order, by one of the next four; or of those that are left out at least the entry of a call before its end. */
 void evprint_skip(struct evprint *p, const struct event *ev);
+/* Was the entry of the call that the thread is in, which is that event, shown to the printer? */
+bool evprint_knows(const struct evprint *p, uint32_t thread, uint64_t entry);
 /* Appends one line without newline: `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3`. */
 void evprint_text(struct evprint *p, const struct event *ev, struct buf *out);
+/* The same without taking the event as shown: to be followed by one of the others. */
+void evprint_look(struct evprint *p, const struct event *ev, struct buf *out);
 /* The same in columns. 0, or -ENOMEM. */
 int evprint_row(struct evprint *p, const struct event *ev, struct evprint_row *row) MUST_CHECK;
 void evprint_row_done(struct evprint_row *row); /* for CLEANUP too */

@@ -13,6 +13,30 @@ void jsonx_unrefp(json_t **j)
 	json_decref(*j);
 }
 
+/* Brackets that are open at once, at most, outside of strings. Text that is no JSON gives any number: the parser will say so. */
+static size_t depth_of(const char *text, size_t len)
+{
+	size_t depth = 0, most = 0;
+	bool in_string = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (in_string) {
+			if (text[i] == '\\')
+				i++;
+			else if (text[i] == '"')
+				in_string = false;
+		} else if (text[i] == '"') {
+			in_string = true;
+		} else if (text[i] == '[' || text[i] == '{') {
+			most = MAX(most, ++depth);
+		} else if ((text[i] == ']' || text[i] == '}') && depth) {
+			depth--;
+		}
+	}
+	return most;
+}
+
+/* Parsing, copying and freeing go down as deep as the text does: jansson's own limit (2048) is more than the stack of a thread may hold. */
 int jsonx_parse(const char *text, size_t len, json_t **ret, struct errinfo *ei)
 {
 	json_error_t error;
@@ -20,6 +44,8 @@ int jsonx_parse(const char *text, size_t len, json_t **ret, struct errinfo *ei)
 
 	if (len > JSON_TEXT_MAX)
 		return errinfo_set_r(ei, ERR_LIMIT, "parse %zu bytes of JSON", len);
+	if (depth_of(text, len) > JSON_DEPTH_MAX)
+		return errinfo_set(ei, ERR_CORRUPT, "parse JSON: nested deeper than %d", JSON_DEPTH_MAX);
 	j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (!j)
 		return errinfo_set(ei, ERR_CORRUPT, "parse JSON: line %d column %d: %s", error.line, error.column, error.text);

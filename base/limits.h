@@ -16,5 +16,7 @@
 #define PROC_FDS_MAX 32
 /* Largest JSON text that jsonx_parse() takes. */
 #define JSON_TEXT_MAX (256u << 20)
+/* Arrays and objects in each other. */
+#define JSON_DEPTH_MAX 100
 
 #endif

@@ -12,7 +12,6 @@
 #include "cli/stores.h"
 #include "cli/term.h"
 
-#define LABEL_MAX 100
 
 /* The last thing on stderr. Scripts look for "hermit replay ID", and the printed command works as it stands; so it says --autopilot
  * until there is a debugger to replay into. */
@@ -42,8 +41,8 @@ static int check_values(const struct cmd_call *call)
 		return cmd_usage(call->cmd, "'--timeslice' takes milliseconds (0.05 to 10000) or 'off', not '%s'", v->timeslice);
 	if (!v->label)
 		return 0;
-	if (!*v->label || strlen(v->label) > LABEL_MAX)
-		return cmd_usage(call->cmd, "a label ('--name') has 1 to %d characters", LABEL_MAX);
+	if (!*v->label || strlen(v->label) > RECORD_LABEL_MAX)
+		return cmd_usage(call->cmd, "a label ('--name') has 1 to %d characters", RECORD_LABEL_MAX);
 	if (!record_label_is_good(v->label))
 		return cmd_usage(call->cmd, "a label ('--name') may hold neither '/' nor control characters");
 	return 0;
@@ -83,6 +82,8 @@ static int run(const struct cmd_call *call)
 		r = record_job_init(&job, v, call->argv, call->implied && !call->dashes);
 	if (r)
 		return r;
+	if (v->detach)
+		return record_detached(&job);
 	return v->verify ? record_verify(&job) : record(&job);
 }
 
@@ -91,6 +92,11 @@ static int run(const struct cmd_call *call)
 	{ .kind = kind_, .letter = letter_, .name = name_, .offset = offsetof(struct record_values, member), __VA_ARGS__ }
 
 static const struct opt opts[] = {
+	ROW(OPT_FLAG, 'd', "detach", detach, .conflicts = "verify",
+	    .help = "Have hermitd record it, which is started if need be, print the recording's id and return; input, output, directory, environment, umask "
+		    "and limits are those of here"),
+	ROW(OPT_FLAG, 0, "no-stdio", no_stdio, .needs = "detach",
+	    .help = "Give it /dev/null as input and output instead; 'hermit record logs' shows what it prints"),
 	ROW(OPT_LIST, 'e', "env", env, .arg = "NAME[=VALUE]",
 	    .help = "Set a variable for the program, or pass one on from here; may be repeated"),
 	ROW(OPT_ENUM, 0, "base-env", base_env, .arg = "WHAT", .choices = guestenv_base_names, .preset = GUESTENV_HOST,
@@ -119,7 +125,7 @@ static const struct opt opts[] = {
 	    .help = "Write the verdict to FILE as one line of JSON"),
 	ROW(OPT_FLAG, 0, "verify-strict", verify_strict, .needs = "verify",
 	    .help = "Compare memory checksums and what system calls read as well"),
-	ROW(OPT_FLAG, 0, "no-seal", no_seal,
+	ROW(OPT_FLAG, 0, "no-seal", no_seal, .conflicts = "detach",
 	    .help = "Do not compress the recording in the background afterwards"),
 	ROW(OPT_FLAG, 'q', "quiet", quiet,
 	    .help = "Do not print how to replay the recording, unless it was cut off"),
@@ -136,7 +142,8 @@ const struct cmd cmd_record_start = {
 		 "are its own; at the end the command to replay the recording is printed. Everything after PROGRAM is passed to it.\n"
 		 "A recording whose recorder is killed, or whose disk fills up, is kept and replays up to there.",
 	.example = "    hermit record -- make -j2\n"
-		   "    hermit record start -e LANG=C --name nightly -- ./server --port 8080\n",
+		   "    hermit record start -e LANG=C --name nightly -- ./server --port 8080\n"
+		   "    id=$(hermit record start -d --no-stdio -- ./server)\n",
 	.opts = opts,
 	.values_size = sizeof(struct record_values),
 	.mode = OPT_GUEST,

@@ -6,6 +6,6 @@ const struct cmd cmd_session = {
 	.summary = "Children of hermitd",
 	.usage = "COMMAND ...",
 	.about = "What hermitd executes; not for people.",
-	.example = "    (started by hermitd)\n",
+	.example = "    hermit session inspect\n",
 	.hidden = true,
 };

@@ -26,6 +26,12 @@ struct session_values {
 	const char *data_dir, *source;
 };
 
+struct session {
+	struct store *store;
+	struct record_values v;
+	char timeslice[32]; /* text of v's */
+};
+
 /* --- telling --- */
 
 /* Takes the reference. Waits for hermitd only if it is `important`; that it is gone is fine. */
@@ -42,9 +48,13 @@ static void tell(json_t *message, bool important)
 
 static void on_started(void *ctx, const struct store_id *id)
 {
-	(void)ctx;
+	const struct session *s = ctx;
+	struct errinfo ei = { 0 };
+
 	/* not before: the program would inherit it. The pipe of our log may end before we do. */
 	signal(SIGPIPE, SIG_IGN);
+	if (s->v.keep && store_annotate(s->store, id, NULL, true, &ei) < 0)
+		log_warn("the recording could not be marked as kept: %s", ei.text);
 	tell(json_pack("{ss ss}", "what", "started", "id", id->hex), true);
 }
 
@@ -108,12 +118,14 @@ static int take_watchdog(const json_t *j, struct record_values *v)
 
 static int take_timeslice(const json_t *j, struct record_values *v)
 {
+	struct session *s = CONTAINER_OF(v, struct session, v);
 	uint64_t ns;
 
 	if (!json_is_number(j))
 		return -EINVAL;
-	v->timeslice = fpclassify(json_number_value(j)) == FP_ZERO ? "off" : os_asprintf("%.3f", json_number_value(j));
-	return v->timeslice && record_timeslice(v->timeslice, &ns) ? 0 : -EINVAL;
+	snprintf(s->timeslice, sizeof(s->timeslice), "%.6f", json_number_value(j));
+	v->timeslice = fpclassify(json_number_value(j)) == FP_ZERO ? "off" : s->timeslice;
+	return record_timeslice(v->timeslice, &ns) ? 0 : -EINVAL;
 }
 
 static int take_cpu_profile(const json_t *j, struct record_values *v)
@@ -214,46 +226,49 @@ static int report(const struct record_job *job, int r, const struct errinfo *ei)
 	return tell_error(r, code, text);
 }
 
-static int record(struct store *s, struct record_job *job)
+static int record(const struct session *s, struct record_job *job)
 {
 	struct rec_result res = { 0 };
 	struct errinfo ei = { 0 };
-	int r = record_job_run(job, s, &res, &ei);
+	int r = record_job_run(job, s->store, &res, &ei);
 
 	if (r < 0)
 		return report(job, r, &ei);
-	if (job->v->keep && store_annotate(s, &res.id, NULL, true, &ei) < 0)
-		log_warn("the recording could not be marked as kept: %s", ei.text);
 	tell(json_pack("{ss ss si sb ss}", "what", "ended", "id", res.id.hex, "status", res.status, "truncated", res.truncated, "reason", res.reason), true);
 	return 0;
 }
 
-static int run_spec(const struct session_values *sv, struct record_spec *spec)
+/* Directory, limits and program, then the recording. */
+static int run_job(struct session *s, struct record_spec *spec, struct record_job *job)
 {
-	struct record_values v = { .data_dir = sv->data_dir, .cpu_profile = REC_CPU_HOST };
-	struct record_job job = { .v = &v, .argv = spec->argv, .fds = { SPEC_FD_STDIN, SPEC_FD_STDOUT, SPEC_FD_STDERR },
-				  .source = sv->source, .started = on_started, .alive = on_alive };
-	struct store *s CLEANUP(store_freep) = NULL;
 	struct errinfo ei = { 0 };
-	int r = take_options(spec->options, &v, &ei);
+	int r = take_options(spec->options, &s->v, &ei);
 
 	if (r >= 0)
-		r = store_open(v.data_dir, true, &s, &ei);
+		r = store_open(s->v.data_dir, true, &s->store, &ei);
 	if (r >= 0)
 		r = take_place(spec, &ei);
-	if (r < 0)
-		return tell_error(r, EXIT_INTERNAL, ei.text);
-	job.env = spec->env ? TAKE(spec->env) : NULL;
-	r = job.env ? 0 : record_job_env(&job);
+	if (r >= 0 && !spec->env)
+		r = record_job_env(job);
 	if (r >= 0)
-		r = record_job_seed(&job);
+		r = record_job_seed(job);
 	if (r < 0)
-		r = tell_error(r, EXIT_INTERNAL, err_str(r));
-	if (!r)
-		r = find_program(&job);
-	if (!r)
-		r = record(s, &job);
+		return tell_error(r, EXIT_INTERNAL, ei.text[0] ? ei.text : err_str(r));
+	if (spec->env)
+		job->env = TAKE(spec->env);
+	r = find_program(job);
+	return r ? r : record(s, job);
+}
+
+static int run_spec(const struct session_values *sv, struct record_spec *spec)
+{
+	struct session s = { .v = { .data_dir = sv->data_dir, .cpu_profile = REC_CPU_HOST } };
+	struct record_job job = { .v = &s.v, .argv = spec->argv, .fds = { SPEC_FD_STDIN, SPEC_FD_STDOUT, SPEC_FD_STDERR },
+				  .source = sv->source, .started = on_started, .alive = on_alive, .ctx = &s };
+	int r = run_job(&s, spec, &job);
+
 	record_job_done(&job);
+	store_free(s.store);
 	return r;
 }
 
@@ -284,7 +299,7 @@ const struct cmd cmd_session_record = {
 	.summary = "Make one recording for hermitd",
 	.usage = "--data-dir DIR",
 	.about = "Makes the recording that hermitd specifies, and tells it what becomes of it.",
-	.example = "    (started by hermitd)\n",
+	.example = "    hermit session record --data-dir DIR  # with descriptors of hermitd's\n",
 	.opts = opts,
 	.values_size = sizeof(struct session_values),
 	.hidden = true,

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include "cli/term.h"
 #include "gdbstub/gdbstub.h"
 #include "replayer/replayer.h"
+#include "store/notes.h"
 
 /* Recorded output that is shown at once: as much as a debugger's console can be asked to bear. */
 #define OUTPUT_MAX (16u << 20)
@@ -93,6 +95,41 @@ static int output(void *ctx, uint64_t events, struct buf *out)
 	p.pidfd = (int)syscall(SYS_pidfd_open, p.pid, 0);
 	r = read_output(from, out);
 	return r < 0 ? r : buf_error(out);
+}
+
+/* --- notes that are kept with the recording --- */
+
+static int add_note(void *ctx, struct notes *notes)
+{
+	const struct stub_note *n = ctx;
+	const char *user = getenv("USER");
+	struct note from = { .event = n->event };
+	int r;
+
+	from.text = (char *)(uintptr_t)n->text;
+	from.position = (char *)(uintptr_t)n->position;
+	from.author = (char *)(uintptr_t)(user && strlen(user) <= NOTE_AUTHOR_MAX ? user : "");
+	r = notes_add(notes, &from, NULL);
+	return r < 0 ? r : 1;
+}
+
+static int leave_note(void *ctx, const struct stub_note *n, struct errinfo *ei)
+{
+	const struct session *s = ctx;
+	int r = notes_update(s->job->store, &s->job->id, add_note, (void *)(uintptr_t)n, ei);
+
+	return r < 0 ? r : 0;
+}
+
+static int show_notes(void *ctx, stub_note_fn fn, void *fn_ctx, struct errinfo *ei)
+{
+	const struct session *s = ctx;
+	struct notes notes CLEANUP(notes_done) = { 0 };
+	int r = notes_load(s->job->store, &s->job->id, &notes, ei);
+
+	for (size_t i = 0; i < notes.n && r >= 0; i++)
+		r = fn(fn_ctx, &(struct stub_note){ .event = notes.v[i].event, .position = notes.v[i].position, .text = notes.v[i].text });
+	return r < 0 ? r : 0;
 }
 
 /* --- going to the place --- */
@@ -176,7 +213,7 @@ static int open_session(struct session *s)
 	int r = store_reader_open(s->job->store, &s->job->id, &s->reader, &ei);
 
 	if (r >= 0)
-		r = stub_new(&(struct stub_options){ .output = output, .ctx = s }, &s->stub);
+		r = stub_new(&(struct stub_options){ .output = output, .note = leave_note, .notes = show_notes, .ctx = s }, &s->stub);
 	term_progress_watch("replaying");
 	if (r >= 0)
 		r = dbg_open(s->reader, &opt, &s->dbg, &ei);

@@ -15,19 +15,6 @@
 #include "cli/term.h"
 #include "cli/version.h"
 
-/* Descriptors 0-2 that are closed would be reused for our own files and then be taken for the guest's. They are opened
- * close-on-exec, so that a guest still finds them closed. */
-static void guard_standard_fds(void)
-{
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 /* The descriptor stays open to the end of the process. */
 static int open_log_file(const char *path)
 {
@@ -179,7 +166,7 @@ int main(int argc, char **argv)
 	struct opt_fault fault;
 	int r;
 
-	guard_standard_fds();
+	term_guard_fds();
 	setlocale(LC_CTYPE, "");
 	term_init();
 	r = opt_parse(cmd_global_opts, OPT_GUEST, argc - 1, argv + 1, &globals, &args, &fault);

@@ -109,7 +109,7 @@ bool record_label_is_good(const char *label)
 	for (const char *p = label; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
 			return false;
-	return true;
+	return *label && strlen(label) <= RECORD_LABEL_MAX;
 }
 
 bool record_timeslice(const char *text, uint64_t *ret_ns)
@@ -147,6 +147,7 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.source = job->source,
 		.started = job->started,
 		.alive = job->alive,
+		.ctx = job->ctx,
 		.stdin_fd = job->fds[0],
 		.stdout_fd = job->fds[1],
 		.stderr_fd = job->fds[2],

@@ -14,11 +14,13 @@ struct record_values {
 	struct opt_list env;
 	int base_env, cpu_profile;
 	uint64_t timeout_s, checksum, chaos, watchdog_s;
-	bool verify, verify_strict, strict, no_seal, quiet, keep;
+	bool verify, verify_strict, strict, no_seal, quiet, keep, detach, no_stdio;
 };
 
 #define RECORD_TIMEOUT_MAX (100u * 365 * 86400) /* seconds */
 extern const char *const record_cpu_profiles[]; /* by enum rec_cpu_profile, NULL-terminated */
+#define RECORD_LABEL_MAX 100
+/* 1 to RECORD_LABEL_MAX bytes, no '/' and no control characters. */
 bool record_label_is_good(const char *label);
 
 /* Milliseconds with a fraction, or "off" (0), as nanoseconds in *ret. False: neither. */
@@ -35,6 +37,7 @@ struct record_job {
 	const char *source; /* as in rec_options */
 	void (*started)(void *ctx, const struct store_id *id);
 	void (*alive)(void *ctx);
+	void *ctx;
 };
 
 /* Fills job for argv (at least one word). 0, or the exit code after the fault was printed. record_job_done() is due in any case. */
@@ -50,6 +53,8 @@ int record_job_code(const struct record_job *job, int r, const struct errinfo *e
 /* Prints why record_job_run() failed with r; exit code. */
 int record_job_report(const struct record_job *job, int r, const struct errinfo *ei);
 
+/* Has hermitd record it, prints the id; exit code. */
+int record_detached(const struct record_job *job);
 /* Records into a store of its own, replays, compares; the exit code of --verify. */
 int record_verify(struct record_job *job);
 

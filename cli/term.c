@@ -1,6 +1,8 @@
 /* Terminals: see term.h. The state is file-scope because streams and signals are the process's. */
 #include "cli/term.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <langinfo.h>
 #include <signal.h>
@@ -33,6 +35,17 @@ static const int noted_signals[3] = { SIGINT, SIGTERM, SIGHUP };
 static int fd_of(enum term_stream s)
 {
 	return s == TERM_OUT ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+void term_guard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
 }
 
 void term_init(void)

@@ -13,7 +13,10 @@ enum term_style {
 	TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_RED, TERM_GREEN, TERM_YELLOW, TERM_CYAN, TERM_STYLE_MAX_
 };
 
-/* Looks at the streams once; call first. */
+/* Descriptors 0-2 that are closed would be reused for our own files and then be taken for the guest's: they are opened
+ * close-on-exec, so that a guest still finds them closed. Call first. */
+void term_guard_fds(void);
+/* Looks at the streams once; call next. */
 void term_init(void);
 bool term_is_tty(enum term_stream s);
 /* Escape sequence to switch to the style, "" where colours are off. Static. */

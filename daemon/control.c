@@ -1,5 +1,5 @@
-/* See control.h. A connection has one request at work at a time: it is not read while that waits. Whoever sends garbage, is of another user, or does not read its replies loses
- * its connection; nobody else notices. */
+/* See control.h. A connection has one request at work at a time: it is not read while that waits. Whoever sends garbage, is of another
+ * user, or does not read its replies loses its connection; nobody else notices. */
 #define LOG_AREA "daemon.control"
 #include "daemon/control.h"
 

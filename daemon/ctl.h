@@ -1,5 +1,5 @@
-/* The control socket's protocol: RUNTIME_DIR/control.sock, SOCK_SEQPACKET, one JSON object a message, descriptors beside it. Only processes of the same user may speak there, and
- * both sides check that.
+/* The control socket's protocol: RUNTIME_DIR/control.sock, SOCK_SEQPACKET, one JSON object a message, descriptors beside it. Only
+ * processes of the same user may speak there, and both sides check that.
  *
  *     {"ask": "status"}                              {"pid", "version", "data_dir", "urls": [...], "recording": n}
  *     {"ask": "start", "data_dir", "source"?}        {"id"}; descriptors: CTL_START_*
@@ -27,7 +27,8 @@ struct ctl_message {
 void ctl_message_done(struct ctl_message *m); /* for CLEANUP too; closes what is left in it */
 /* Sends; fds are borrowed. ERR_LIMIT: too large; -EAGAIN: the other side does not read (does not wait); -EPIPE. */
 int ctl_send(int sock, const json_t *body, const int *fds, size_t n_fds) MUST_CHECK;
-/* Receives one message, waiting only if the socket does. 1; 0: the other side has closed; -EAGAIN; ERR_PROTOCOL: no JSON object, too large, too many descriptors. */
+/* Receives one message, waiting only if the socket does. 1; 0: the other side has closed; -EAGAIN; ERR_PROTOCOL: no JSON object, too large,
+ * too many descriptors. */
 int ctl_receive(int sock, struct ctl_message *ret) MUST_CHECK;
 
 /* Path of the socket, owned; NULL when out of memory. */

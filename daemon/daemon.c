@@ -129,6 +129,7 @@ void daemon_drain(struct daemon *d, loop_fn done, void *ctx)
 	feed_close(d->feed);
 	recorders_drain(d->recorders);
 	sessions_drain(d->sessions);
+	inspectors_drain(d->inspectors);
 	jobs_drain(d->jobs);
 	d->drain = os_calloc(1, sizeof(*d->drain));
 	if (d->drain) {

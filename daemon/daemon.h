@@ -38,7 +38,7 @@ struct daemon_record {
 	json_t *options;        /* object: label, chaos, timeslice_ms, checksum, keep, cpu_profile ...; borrowed, NULL = none */
 	const char *source;     /* "daemon" (control socket), "http" */
 };
-/* Starts it and waits until it has an id or has failed (ei: what the recorder said). ERR_LIMIT: too many; -ENOSPC: below the floor of free space. */
+/* Starts it and waits until it has an id or has failed (ei: what the recorder said). Not in the loop's thread, which it waits for. ERR_LIMIT: too many; -ENOSPC: below the floor of free space. */
 int daemon_record_start(struct daemon *d, const struct daemon_record *rec, struct store_id *ret, struct errinfo *ei) MUST_CHECK;
 enum daemon_stop { DAEMON_STOP_TERM, DAEMON_STOP_KILL, DAEMON_STOP_CUT }; /* SIGTERM, SIGKILL to the program; end the recording alone */
 int daemon_record_stop(struct daemon *d, const struct store_id *id, enum daemon_stop how, const char *reason, struct errinfo *ei) MUST_CHECK;
@@ -70,11 +70,14 @@ int daemon_job_cancel(struct daemon *d, const char *jid) MUST_CHECK;
 /* --- the inspector (any thread) --- */
 
 /* Asks the warm inspector of that recording (started when there is none; the one unused for longest ends when there are too many). request:
- * inspector/inspector.h, borrowed. *ret: the "result" of the reply, new reference. Blocks up to timeout_ms: then the child is ended, ERR_TIMEOUT.
- * ERR_GUEST_GONE (or the like): it died, ei says how. What the inspector itself refused comes back as its own error. */
+ * inspector/inspector.h, borrowed. *ret: the "result" of the reply, new reference. Blocks up to timeout_ms, then ERR_TIMEOUT: the request
+ * is cancelled, but the child stays as far as it has come (one that does not react is killed). ERR_BUSY: all are at work. ERR_GUEST_GONE (or the like): it died, ei says how. What the inspector itself refused comes back as its own error. */
 int daemon_inspect(struct daemon *d, const struct store_id *id, const json_t *request, int timeout_ms, json_t **ret, struct errinfo *ei) MUST_CHECK;
 
 /* --- the rest (any thread) --- */
+
+/* Looks at the store at once, for those who have just changed something in it themselves: the catalog shows it then, and the feed tells. */
+void daemon_refresh(struct daemon *d);
 
 int daemon_storage(struct daemon *d, json_t **ret) MUST_CHECK;
 /* Appends metrics in Prometheus text form. */

@@ -38,6 +38,7 @@ void sessions_free(struct sessions *s);
 void sessions_drain(struct sessions *s);
 bool sessions_busy(const struct sessions *s);
 int inspectors_new(struct daemon *d, struct inspectors **ret) MUST_CHECK;
+void inspectors_drain(struct inspectors *i); /* ends all, takes no more requests; those who wait get ERR_INTERRUPTED */
 void inspectors_free(struct inspectors *i); /* ends all; those who wait get ERR_INTERRUPTED */
 int house_new(struct daemon *d, struct house **ret) MUST_CHECK;
 void house_free(struct house *h);
@@ -45,5 +46,7 @@ void house_free(struct house *h);
 void house_ended(struct house *h, const struct store_id *id);
 /* Is there less free space than the floor? Any thread. */
 bool house_disk_low(const struct house *h);
+/* Then: -ENOSPC, saying how much there is and should be. Else 0. */
+int house_disk_refusal(const struct house *h, struct errinfo *ei) MUST_CHECK;
 
 #endif

@@ -19,6 +19,25 @@
 #define CHILD_TOLD_MAX (256u << 10)
 #define CHILD_STDERR_KEPT 2000
 
+/* A request to an inspector and its answer; how much memory its checkpoints take. */
+#define INSPECT_REQUEST_MAX (32u << 10)
+#define INSPECT_REPLY_MAX (64u << 20)
+#define INSPECT_CHECKPOINT_MEMORY "256M"
+/* One that nobody asks ends after this; one that does not react to being cancelled after that (it looks up from debugging information at the latest
+ * after 30 s of processor time). */
+#define INSPECT_IDLE_NS (300 * 1000000000ull)
+#define INSPECT_CANCEL_NS (45 * 1000000000ull)
+
+/* Recordings that could not be sealed and are not tried again. */
+#define HOUSE_FAILED_MAX 1000
+
+/* Debug sessions that are over; text of a place to go to. */
+#define SESSIONS_KEPT 50
+#define SESSION_GOTO_MAX 200
+/* To go to a place far behind takes its time. One that was asked to end and does not is killed. */
+#define SESSION_START_NS (900 * 1000000000ull)
+#define SESSION_STOP_NS (5 * 1000000000ull)
+
 /* Jobs that are over, and jobs that wait. */
 #define JOBS_KEPT 200
 #define JOBS_QUEUED_MAX 10000

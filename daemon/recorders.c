@@ -4,15 +4,14 @@
  *             <--messages---  started, alive, ended, error   (daemon/spec.h)
  *             <--stderr-----  log lines, printed with the recording's id
  *
- * The child does not die with us: killed, hermitd leaves its recordings running, and the next one finds them by their locks. Whatever is asked of a running recording goes
- * by its lock file (store/live.h), so that all of them can be asked alike. */
+ * The child does not die with us: killed, hermitd leaves its recordings running, and the next one finds them by their locks. Whatever
+ * is asked of a running recording goes by its lock file (store/live.h), so that all of them can be asked alike. */
 #define LOG_AREA "daemon.recorders"
 #include "daemon/recorders_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +50,6 @@ struct recorder {
 
 struct recorders {
 	struct daemon *d;
-	pthread_t thread; /* of the loop */
 	struct recorder *list;
 	size_t n;
 	struct loop_source *timer;
@@ -62,6 +60,7 @@ struct recorders {
 };
 
 #define LOOK_NS 1000000000ull
+#define STOPPED "hermitd was stopped"
 
 /* --- the end of a child --- */
 
@@ -103,11 +102,6 @@ static void tell_done(struct recorder *rec, const struct recorder_started *what)
 		done(rec->ctx, what);
 }
 
-static void publish(struct recorders *rs, const struct store_id *id, const char *what, const char *error)
-{
-	feed_publish(rs->d->feed, "recording", json_pack("{ss ss ss*}", "id", id->hex, "what", what, "error", error));
-}
-
 /* It has ended without a word. */
 static void bury(struct recorder *rec, int status)
 {
@@ -116,15 +110,17 @@ static void bury(struct recorder *rec, int status)
 	int r;
 
 	explain_end(rec, status, text, sizeof(text));
-	log_error("%s: %s", rec->name, text);
 	if (!rec->started) {
+		log_error("%s: %s", rec->name, text);
 		tell_done(rec, &(struct recorder_started){ .r = ERR_GUEST_GONE, .exit = 125, .text = text });
 		return;
 	}
 	r = store_recover_one(rs->d->store, &rec->id, text);
+	log_error("%s: %s", rec->name, text);
 	if (r < 0)
 		log_error("%s: cannot be recovered: %s", rec->name, err_str(r));
-	publish(rs, &rec->id, "changed", text);
+	/* the house tells of the change itself, without why */
+	feed_publish(rs->d->feed, "recording", json_pack("{ss ss ss}", "id", rec->id.hex, "what", "changed", "error", text));
 }
 
 static void recorder_free(struct recorder *rec)
@@ -204,7 +200,8 @@ static int told_started(struct recorder *rec, const json_t *j)
 	memcpy(rec->id.hex, id, sizeof(rec->id.hex));
 	snprintf(rec->name, sizeof(rec->name), "recording %s", id);
 	log_info("%s: started", rec->name);
-	publish(rec->owner, &rec->id, "added", NULL);
+	if (rec->owner->draining && !rec->owner->d->cfg->keep_running) /* it was on its way when the stop began */
+		(void)!recorders_cut(rec->owner, &rec->id, STOPPED);
 	tell_done(rec, &(struct recorder_started){ .id = &rec->id });
 	return 0;
 }
@@ -253,8 +250,6 @@ static int told_error(struct recorder *rec, const json_t *j)
 		return ERR_PROTOCOL;
 	rec->refused = true;
 	log_info("%s: %s", rec->name, text);
-	if (rec->started) /* it ended without a recording: a time limit */
-		publish(rec->owner, &rec->id, "removed", text);
 	tell_done(rec, &(struct recorder_started){ .r = (int)error, .exit = (int)exit, .text = text });
 	return 0;
 }
@@ -337,7 +332,11 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 	char *dir CLEANUP(freep) = os_asprintf("--data-dir=%s", cfg->data_dir);
 	char *source CLEANUP(freep) = os_asprintf("--source=%s", o->source);
 	const char *const argv[] = { cfg->session_binary, "session", "record", dir, source, NULL };
+	/* opened three times: what a program writes to its stdout and its stderr is told apart by the open file */
 	int null CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	int null1 CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	int null2 CLEANUP(closep) = os_open("/dev/null", O_RDWR, 0);
+	const int nulls[3] = { null, null1, null2 };
 	int tell CLEANUP(closep) = -1, log CLEANUP(closep) = -1;
 	struct proc_fd fds[SPEC_FD_END_];
 	struct proc_options opt = { .argv = argv, .fds = fds };
@@ -345,8 +344,8 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 
 	if (!dir || !source)
 		return -ENOMEM;
-	if (null < 0)
-		return null;
+	if (null < 0 || null1 < 0 || null2 < 0)
+		return null < 0 ? null : null1 < 0 ? null1 : null2;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	rec->tell_fd = pair[0];
@@ -363,7 +362,7 @@ static int spawn(struct recorder *rec, const struct recorder_order *o)
 	fds[opt.n_fds++] = (struct proc_fd){ tell, SPEC_FD_TELL };
 	fds[opt.n_fds++] = (struct proc_fd){ o->spec_fd, SPEC_FD_SPEC };
 	for (int i = 0; i < 3; i++)
-		fds[opt.n_fds++] = (struct proc_fd){ o->fds[i] >= 0 ? o->fds[i] : null, SPEC_FD_STDIN + i };
+		fds[opt.n_fds++] = (struct proc_fd){ o->fds[i] >= 0 ? o->fds[i] : nulls[i], SPEC_FD_STDIN + i };
 	if (o->cwd_fd >= 0)
 		fds[opt.n_fds++] = (struct proc_fd){ o->cwd_fd, SPEC_FD_CWD };
 	return proc_spawn(&opt, &rec->p);
@@ -389,9 +388,7 @@ static int may_start(const struct recorders *rs, struct errinfo *ei)
 		return errinfo_set(ei, ERR_INTERRUPTED, "hermitd is being stopped");
 	if (rs->n >= cfg->max_recordings)
 		return errinfo_set(ei, ERR_LIMIT, "%zu recordings are being made, more are not allowed (max_recordings)", rs->n);
-	if (rs->d->house && house_disk_low(rs->d->house))
-		return errinfo_set(ei, -ENOSPC, "there is less free space in %s than disk_floor asks for", cfg->data_dir);
-	return 0;
+	return rs->d->house ? house_disk_refusal(rs->d->house, ei) : 0;
 }
 
 int recorders_start(struct recorders *rs, const struct recorder_order *o, recorder_fn done, void *ctx, struct errinfo *ei)
@@ -468,7 +465,7 @@ static int look(void *ctx)
 
 /* --- asking them --- */
 
-static int cut(struct recorders *rs, const struct store_id *id, const char *reason)
+int recorders_cut(struct recorders *rs, const struct store_id *id, const char *reason)
 {
 	struct recorder *rec = find(rs, id);
 	int r = store_ask(rs->d->store, id, "cut %.200s", reason);
@@ -478,25 +475,11 @@ static int cut(struct recorders *rs, const struct store_id *id, const char *reas
 	return r;
 }
 
-/* Recordings of other recorders that are being made; only_ours: those that an earlier hermitd began. fn: non-zero ends it. */
-static void each_other(struct recorders *rs, bool only_ours, void (*fn)(struct recorders *rs, const struct store_id *id, const char *reason), const char *reason)
-{
-	const struct catalog_view *v = catalog_get(rs->d->catalog);
-
-	for (size_t i = 0; v && i < v->n; i++) {
-		const struct catalog_entry *e = v->entry[i];
-
-		if (e->live && !find(rs, &e->id) && (!only_ours || !strcmp(e->source, "daemon") || !strcmp(e->source, "http")))
-			fn(rs, &e->id, reason);
-	}
-	catalog_put(rs->d->catalog, v);
-}
-
 static void cut_other(struct recorders *rs, const struct store_id *id, const char *reason)
 {
 	struct store_id *more;
 
-	if (cut(rs, id, reason) < 0)
+	if (recorders_cut(rs, id, reason) < 0)
 		return;
 	more = reallocarray(rs->leaving, rs->n_leaving + 1, sizeof(*more));
 	if (!more)
@@ -505,27 +488,39 @@ static void cut_other(struct recorders *rs, const struct store_id *id, const cha
 	rs->leaving[rs->n_leaving++] = *id;
 }
 
+/* Recordings of other recorders; only_ours: those that an earlier hermitd began. */
+static void cut_others(struct recorders *rs, bool only_ours, const char *reason)
+{
+	const struct catalog_view *v = catalog_get(rs->d->catalog);
+
+	for (size_t i = 0; v && i < v->n; i++) {
+		const struct catalog_entry *e = v->entry[i];
+
+		if (e->live && !find(rs, &e->id) && (!only_ours || !strcmp(e->source, "daemon") || !strcmp(e->source, "http")))
+			cut_other(rs, &e->id, reason);
+	}
+	catalog_put(rs->d->catalog, v);
+}
+
 void recorders_cut_all(struct recorders *rs, const char *reason)
 {
 	for (struct recorder *rec = rs->list; rec; rec = rec->next)
-		if (rec->started && !rec->end_by_ns && cut(rs, &rec->id, reason) < 0)
+		if (rec->started && !rec->end_by_ns && recorders_cut(rs, &rec->id, reason) < 0)
 			log_debug("%s: ends just now", rec->name);
-	each_other(rs, false, cut_other, reason);
+	cut_others(rs, false, reason);
 	rs->n_leaving = 0;
 }
 
 void recorders_drain(struct recorders *rs)
 {
-	static const char reason[] = "hermitd was stopped";
-
 	rs->draining = true;
 	if (rs->d->cfg->keep_running)
 		return;
 	rs->leave_by_ns = os_mono_ns() + RECORDER_END_NS;
 	for (struct recorder *rec = rs->list; rec; rec = rec->next)
-		if (rec->started && cut(rs, &rec->id, reason) < 0)
+		if (rec->started && recorders_cut(rs, &rec->id, STOPPED) < 0)
 			log_debug("%s: ends just now", rec->name);
-	each_other(rs, true, cut_other, reason);
+	cut_others(rs, true, STOPPED);
 }
 
 bool recorders_busy(const struct recorders *rs)
@@ -549,7 +544,6 @@ int recorders_new(struct daemon *d, struct recorders **ret)
 	if (!rs)
 		return -ENOMEM;
 	rs->d = d;
-	rs->thread = pthread_self();
 	r = loop_add_timer(d->loop, "recorders", LOOK_NS, LOOK_NS, look, rs, &rs->timer);
 	if (r < 0) {
 		free(rs);
@@ -570,109 +564,4 @@ void recorders_free(struct recorders *rs)
 	loop_remove(rs->timer);
 	free(rs->leaving);
 	free(rs);
-}
-
-/* --- from any thread --- */
-
-struct start {
-	struct daemon *d;
-	struct recorder_order order;
-	struct store_id *ret;
-	struct errinfo *ei;
-	pthread_mutex_t lock;
-	pthread_cond_t told;
-	bool done;
-	int r;
-};
-
-static void start_done(void *ctx, const struct recorder_started *what)
-{
-	struct start *s = ctx;
-
-	pthread_mutex_lock(&s->lock);
-	s->done = true;
-	s->r = what->r < 0 ? errinfo_set(s->ei, what->r, "%s", what->text) : 0;
-	if (s->r == 0)
-		*s->ret = *what->id;
-	pthread_cond_signal(&s->told);
-	pthread_mutex_unlock(&s->lock);
-}
-
-static int start_call(void *ctx)
-{
-	struct start *s = ctx;
-
-	return recorders_start(s->d->recorders, &s->order, start_done, s, s->ei);
-}
-
-int daemon_record_start(struct daemon *d, const struct daemon_record *rec, struct store_id *ret, struct errinfo *ei)
-{
-	struct start s = { .d = d, .ret = ret, .ei = ei, .lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER };
-	int spec CLEANUP(closep) = -1;
-	int r = spec_new(rec, &spec);
-
-	if (r < 0)
-		return errinfo_set_r(ei, r, "hand over what is to be recorded");
-	/* it would wait for itself */
-	must(!pthread_equal(d->recorders->thread, pthread_self()));
-	s.order = (struct recorder_order){ .spec_fd = spec, .fds = { rec->fds[0], rec->fds[1], rec->fds[2] }, .cwd_fd = rec->cwd_fd, .source = rec->source };
-	r = loop_call(d->loop, start_call, &s);
-	if (r < 0)
-		return r == ERR_INTERRUPTED ? errinfo_set_r(ei, r, "start a recording") : r;
-	pthread_mutex_lock(&s.lock);
-	while (!s.done)
-		pthread_cond_wait(&s.told, &s.lock);
-	pthread_mutex_unlock(&s.lock);
-	return s.r;
-}
-
-struct ask {
-	struct daemon *d;
-	const struct store_id *id;
-	enum daemon_stop how;
-	const char *reason;
-	int signo;
-};
-
-static int asked(int r, const struct ask *a, struct errinfo *ei)
-{
-	if (r == -ESRCH)
-		return errinfo_set(ei, r, "%s is not being recorded", a->id->hex);
-	return r < 0 ? errinfo_set_r(ei, r, "ask the recorder of %s", a->id->hex) : 0;
-}
-
-static int stop_call(void *ctx)
-{
-	const struct ask *a = ctx;
-
-	switch (a->how) {
-	case DAEMON_STOP_TERM:
-		return store_ask(a->d->store, a->id, "signal %d", SIGTERM);
-	case DAEMON_STOP_KILL:
-		return store_ask(a->d->store, a->id, "kill");
-	case DAEMON_STOP_CUT:
-		return cut(a->d->recorders, a->id, a->reason ? a->reason : "it was stopped");
-	}
-	return -EINVAL;
-}
-
-int daemon_record_stop(struct daemon *d, const struct store_id *id, enum daemon_stop how, const char *reason, struct errinfo *ei)
-{
-	struct ask a = { .d = d, .id = id, .how = how, .reason = reason };
-
-	return asked(loop_call(d->loop, stop_call, &a), &a, ei);
-}
-
-static int signal_call(void *ctx)
-{
-	const struct ask *a = ctx;
-
-	return store_ask(a->d->store, a->id, "signal %d", a->signo);
-}
-
-int daemon_record_signal(struct daemon *d, const struct store_id *id, int signo, struct errinfo *ei)
-{
-	struct ask a = { .d = d, .id = id, .signo = signo };
-
-	return asked(loop_call(d->loop, signal_call, &a), &a, ei);
 }

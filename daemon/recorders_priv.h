@@ -22,6 +22,8 @@ typedef void (*recorder_fn)(void *ctx, const struct recorder_started *what);
 int recorders_start(struct recorders *r, const struct recorder_order *o, recorder_fn done, void *ctx, struct errinfo *ei) MUST_CHECK;
 /* Those who wait with that ctx are not told any more. */
 void recorders_forget(struct recorders *r, const void *ctx);
+/* Asks for the end of a recording as truncated; one of ours that does not end is killed after a while. Errors of store_ask(). */
+int recorders_cut(struct recorders *r, const struct store_id *id, const char *reason) MUST_CHECK;
 /* How many are at work. */
 size_t recorders_count(const struct recorders *r);
 

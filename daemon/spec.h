@@ -1,5 +1,5 @@
-/* What is to be recorded, as it goes from a client through hermitd to the child that records: JSON in a memory file, so that an environment of megabytes passes through
- * sockets and loops as one descriptor. Only the child looks inside. */
+/* What is to be recorded, as it goes from a client through hermitd to the child that records: JSON in a memory file, so that an environment
+ * of megabytes passes through sockets and loops as one descriptor. Only the child looks inside. */
 #ifndef DAEMON_SPEC_H
 #define DAEMON_SPEC_H
 

@@ -1,7 +1,7 @@
 /* gdb's remote serial protocol over replayer/debug.h: lets a debugger look at one process of a recording, forwards and backwards.
  *
  * One client at a time; what the session learnt for the user (bookmarks) outlives it. Everything a client sends is hostile: packets, numbers of
- * breakpoints and replies are bounded, nothing of this machine can be read, and the recording cannot be changed.
+ * breakpoints and replies are bounded, nothing of this machine can be read, and of the recording nothing can be changed but its notes.
  *
  *     stub_new(&opt, &stub)
  *     dbg_open(reader, &(struct dbg_options){ .tick = stub_tick, .ctx = stub, ... }, &d, ei)
@@ -15,10 +15,22 @@
 
 struct stub;
 
+/* A bookmark that is kept with the recording. Strings are borrowed. */
+struct stub_note {
+	uint64_t event;       /* 0 = the whole recording */
+	const char *position; /* as dbg_pos_print() gives, NULL = right before the event */
+	const char *text;     /* a stranger's */
+};
+/* A negative result ends the walk and is given back. */
+typedef int (*stub_note_fn)(void *ctx, const struct stub_note *n);
+
 struct stub_options {
 	/* What the recorded program wrote to stdout and stderr with its first `events` events, appended. NULL: only what the events themselves hold of
 	 * it (the first bytes of each write) can be shown. */
 	int (*output)(void *ctx, uint64_t events, struct buf *out);
+	/* Leaves a note, shows all of them. NULL: bookmarks are of the session alone. */
+	int (*note)(void *ctx, const struct stub_note *n, struct errinfo *ei);
+	int (*notes)(void *ctx, stub_note_fn fn, void *fn_ctx, struct errinfo *ei);
 	void *ctx;
 };
 

@@ -90,7 +90,7 @@ define bookmark
   end
 end
 document bookmark
-Give the position a name. `monitor hermit bookmarks` lists them.
+Give the position a name. It stays with the recording; `monitor hermit bookmarks` lists all, `monitor hermit bookmark TEXT` leaves a note of several words.
 end
 
 define goto-bookmark

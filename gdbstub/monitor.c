@@ -30,8 +30,8 @@ static const struct command {
 	{ "processes", "", "all processes of the recording", 0, 0, monitor_processes },
 	{ "last-write", "ADDR LEN", "where memory was last changed before the position", 2, 2, monitor_last_write },
 	{ "checkpoint", "", "bookmark with a number for a name", 0, 0, monitor_checkpoint },
-	{ "bookmark", "NAME", "name the position", 1, 1, monitor_bookmark },
-	{ "bookmarks", "", "all bookmarks", 0, 0, monitor_bookmarks },
+	{ "bookmark", "TEXT", "name the position (one word), or leave a note there; it stays with the recording", 1, MONITOR_WORDS_MAX, monitor_bookmark },
+	{ "bookmarks", "", "all bookmarks: of this session, and those left in the recording", 0, 0, monitor_bookmarks },
 	{ "output", "", "what the program has written to stdout and stderr up to here", 0, 0, monitor_output },
 	{ "exit", "", "end the session", 0, 0, leave },
 };

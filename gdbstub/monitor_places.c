@@ -1,4 +1,4 @@
-/* Monitor commands about positions: where, goto, arm, last-write, bookmarks. */
+/* Monitor commands about positions: where, goto, arm, last-write. */
 #include "gdbstub/monitor_priv.h"
 
 #include <ctype.h>
@@ -87,26 +87,15 @@ int monitor_where(struct monitor *m)
 
 /* --- going places --- */
 
-static struct stub_bookmark *find_bookmark(struct stub *s, const char *name)
-{
-	for (size_t i = 0; i < s->n_bookmarks; i++)
-		if (strcmp(s->bookmarks[i].name, name) == 0)
-			return &s->bookmarks[i];
-	return NULL;
-}
-
 static int parse_place(struct monitor *m, const char *text, struct stub_place *ret)
 {
-	struct stub_bookmark *b = find_bookmark(m->s, text);
 	struct stub_place p = { .kind = PLACE_POS };
 
-	if (b)
-		p.pos = b->pos;
-	else if (strcmp(text, "start") == 0)
+	if (strcmp(text, "start") == 0)
 		p.kind = PLACE_BEGIN;
 	else if (strcmp(text, "end") == 0)
 		p.kind = PLACE_END;
-	else if (dbg_pos_parse(text, &p.pos) < 0) {
+	else if (dbg_pos_parse(text, &p.pos) < 0 && !monitor_find_bookmark(m, text, &p.pos)) {
 		/* a plain number is one of events, so a time has a unit */
 		if (!*text || !isalpha((unsigned char)text[strlen(text) - 1]) || str_parse_duration(text, &p.time_ns) < 0)
 			return errinfo_set(&m->ei, -EINVAL, "%.80s is no position: use a number of events, a time like 1.5s, start, end or a bookmark",
@@ -211,72 +200,4 @@ int monitor_last_write(struct monitor *m)
 	if (r >= 0 && r2 >= 0 && back.kind == DBG_STOP_INTERRUPTED)
 		return errinfo_set(&m->ei, ERR_INTERRUPTED, "interrupted on the way back: the session is elsewhere now, see monitor hermit where");
 	return r < 0 ? r : r2;
-}
-
-/* --- bookmarks --- */
-
-static int add_bookmark(struct monitor *m, const char *name)
-{
-	struct stub *s = m->s;
-	struct stub_bookmark *b = find_bookmark(s, name), *more;
-	struct dbg_pos p;
-	int r = dbg_where(s->d, &p, &m->ei);
-
-	if (r < 0)
-		return r;
-	if (!b) {
-		if (s->n_bookmarks == STUB_BOOKMARKS_MAX)
-			return errinfo_set(&m->ei, ERR_LIMIT, "there are %u bookmarks already", STUB_BOOKMARKS_MAX);
-		more = reallocarray(s->bookmarks, s->n_bookmarks + 1, sizeof(struct stub_bookmark));
-		if (!more)
-			return -ENOMEM;
-		s->bookmarks = more;
-		b = &more[s->n_bookmarks++];
-		*b = (struct stub_bookmark){ 0 };
-		memcpy(b->name, name, strlen(name));
-	}
-	b->pos = p;
-	if (!m->json)
-		buf_printf(m->out, "%s is ", name);
-	return say_position(m, "position ");
-}
-
-/* Names must not look like positions or times, nor drive a terminal. */
-int monitor_bookmark(struct monitor *m)
-{
-	const char *name = m->word[0];
-	bool good = isalpha((unsigned char)name[0]) && strlen(name) <= STUB_BOOKMARK_NAME_MAX;
-
-	for (const char *p = name; *p; p++)
-		good = good && (isalnum((unsigned char)*p) || strchr("-_.", *p));
-	if (!good || !strcmp(name, "start") || !strcmp(name, "end") || !strcmp(name, "none") || !strcmp(name, "last-write"))
-		return errinfo_set(&m->ei, -EINVAL, "a bookmark's name is a letter and up to %u letters, digits, - _ .", STUB_BOOKMARK_NAME_MAX - 1);
-	return add_bookmark(m, name);
-}
-
-int monitor_checkpoint(struct monitor *m)
-{
-	char name[STUB_BOOKMARK_NAME_MAX];
-
-	snprintf(name, sizeof(name), "checkpoint-%u", ++m->s->n_checkpoints);
-	return add_bookmark(m, name);
-}
-
-int monitor_bookmarks(struct monitor *m)
-{
-	struct stub *s = m->s;
-	struct buf text CLEANUP(buf_done) = { 0 };
-	json_t *list = m->json ? json_array() : NULL;
-
-	for (size_t i = 0; i < s->n_bookmarks; i++) {
-		const char *pos = pos_text(&s->bookmarks[i].pos, &text);
-
-		if (list)
-			(void)json_array_append_new(list, json_pack("{ss ss}", "name", s->bookmarks[i].name, "position", pos));
-		else
-			buf_printf(m->out, "%-20s %s\n", s->bookmarks[i].name, pos);
-	}
-	if (!m->json && !s->n_bookmarks)
-		buf_printf(m->out, "no bookmarks\n");
-	return m->json ? monitor_set(m, "bookmarks", list) : 0;
 }

@@ -4,7 +4,7 @@
 
 #include "gdbstub/stub_priv.h"
 
-#define MONITOR_WORDS_MAX 16
+#define MONITOR_WORDS_MAX 256
 
 struct monitor {
 	struct stub *s;
@@ -27,6 +27,9 @@ int monitor_checkpoint(struct monitor *m);
 int monitor_bookmark(struct monitor *m);
 int monitor_bookmarks(struct monitor *m);
 int monitor_output(struct monitor *m);
+
+/* The position of that name: of the session, else of a note in the recording with that text. */
+bool monitor_find_bookmark(struct monitor *m, const char *name, struct dbg_pos *ret);
 
 /* Adds a member to m->result; v is taken over. */
 int monitor_set(struct monitor *m, const char *key, json_t *v) MUST_CHECK;

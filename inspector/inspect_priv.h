@@ -56,6 +56,9 @@ struct inspector {
 	uint64_t events;                     /* of the recording */
 	struct dbg *dbg;                     /* NULL = none yet */
 	pid_t pid;                           /* of it */
+	bool stands;                         /* it stands where position.c went last: */
+	uint64_t stand_event, stand_moves;
+	bool stand_after;
 	struct thread_table threads;
 	/* modules.c: what is mapped at this position */
 	struct module *modules;              /* by address, owned */
@@ -67,7 +70,7 @@ struct inspector {
 	uint64_t uses;                       /* counts, to know which was used last */
 	const char *busy_with;               /* file whose debugging information is read, for guard.c */
 	/* source.c: files that frames named */
-	char **sources;                      /* owned */
+	struct source *sources;              /* owned */
 	size_t n_sources;
 	int request_fd;                      /* of the request that is worked at, for guard.c */
 	uint64_t request_id;
@@ -116,8 +119,14 @@ struct symfile {
 	struct unit_range { uint64_t start, end; Dwarf_Off die; } *units;
 	size_t n_units;
 	bool scanned;
+	struct sym_entry *syms; /* symindex.c */
+	size_t n_syms;
+	bool sym_built;
 };
 
+/* Takes the descriptor (-1 = none); a file that is no ELF file of ours has no names. path is copied. */
+int symfile_new(struct inspector *in, const char *path, int fd, struct symfile **ret) MUST_CHECK;
+void symfile_free(struct symfile *f);
 /* Brings in->modules up to the present position. */
 int modules_update(struct inspector *in) MUST_CHECK;
 void modules_done(struct inspector *in);
@@ -145,6 +154,7 @@ char *demangle_name(const char *symbol);
 
 /* --- symbols.c: names and lines of addresses --- */
 
+/* symindex.c */
 struct symbol {
 	const char *name;   /* borrowed from the file, NULL = none */
 	uint64_t offset;    /* of the address from it */
@@ -174,8 +184,12 @@ void symbols_line(struct scope_chain *c, uint64_t addr, struct line_info *ret);
 void symbols_call_line(struct scope_chain *c, Dwarf_Die *inlined, struct line_info *ret);
 /* "function+12" for an address, NULL = not known; owned. */
 char *symbols_text(struct inspector *in, uint64_t addr);
+/* Absolute, without "./": as the compiler found the file that it calls name (NULL gives NULL); owned. */
+char *symbols_source_path(Dwarf_Die *cu, const char *name);
 /* Calls fn with the paths of all source files of f until it returns true. */
-bool symbols_each_source(struct symfile *f, bool (*fn)(void *ctx, const char *path), void *ctx);
+bool symbols_each_source(struct symfile *f, bool (*fn)(void *ctx, Dwarf_Die *cu, const char *path), void *ctx);
+/* srcsum.c: the checksum that the unit has for a source file. */
+bool symbols_source_md5(Dwarf_Die *cu, const char *path, uint8_t md5[16]);
 
 /* --- expr.c: DWARF expressions (pure but for memory) --- */
 
@@ -240,8 +254,8 @@ int answer_source(struct inspector *in, const struct request *q, json_t **ret, s
 
 /* --- source.c --- */
 
-/* A frame names this file: it may be asked for. false: it is not there to be read. */
-bool source_note(struct inspector *in, const char *path);
+/* A unit names this file: it may be asked for. false: it is not there to be read. */
+bool source_note(struct inspector *in, Dwarf_Die *cu, const char *path);
 void source_done(struct inspector *in);
 
 /* --- regs.c --- */

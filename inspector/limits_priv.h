@@ -15,6 +15,7 @@
 #define INSPECT_FILES_MAX 512u            /* files with symbols that are kept open */
 #define INSPECT_CUS_MAX 200000u           /* units of one file that are looked through */
 #define INSPECT_RANGES_MAX 2000000u       /* their ranges of addresses */
+#define INSPECT_SYMBOLS_MAX (16u << 20)    /* symbols of one file */
 #define INSPECT_DEPTH_MAX 64u             /* nesting of scopes, types */
 #define INSPECT_SOURCE_MAX (16u << 20)    /* bytes of a source file */
 #define INSPECT_SOURCE_LINES_MAX 20000u   /* lines of one answer */

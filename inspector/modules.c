@@ -24,13 +24,14 @@ static int find_elf(Dwfl_Module *mod UNUSED, void **userdata UNUSED, const char 
 
 static const Dwfl_Callbacks callbacks = { .find_elf = find_elf, .find_debuginfo = debuginfo_find, .section_address = dwfl_offline_section_address };
 
-static void symfile_free(struct symfile *f)
+void symfile_free(struct symfile *f)
 {
 	if (!f)
 		return;
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
 	free(f->units);
+	free(f->syms);
 	free(f->path);
 	free(f);
 }
@@ -64,6 +65,24 @@ static void load(struct symfile *f, int fd)
 	}
 	dwfl_module_info(f->mod, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
 	*userdata = f;
+}
+
+int symfile_new(struct inspector *in, const char *path, int fd, struct symfile **ret)
+{
+	struct symfile *f = os_calloc(1, sizeof(*f));
+
+	if (f)
+		f->path = os_strdup(path);
+	if (!f || !f->path) {
+		closep(&fd);
+		free(f);
+		return -ENOMEM;
+	}
+	f->in = in;
+	in->busy_with = f->path;
+	load(f, fd);
+	*ret = f;
+	return 0;
 }
 
 static bool mapped_now(const struct inspector *in, const struct symfile *f)
@@ -112,17 +131,13 @@ static int find_file(struct inspector *in, const struct mapping *m, const char *
 	r = make_room(in);
 	if (r < 0)
 		return r;
-	f = os_calloc(1, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	*f = (struct symfile){ .dev = m->dev, .ino = m->ino, .object = m->object, .path = os_strdup(path), .in = in };
-	if (!f->path) {
-		free(f);
-		return -ENOMEM;
-	}
-	in->busy_with = f->path;
 	r = dbg_file_open(in->dbg, path, &fd);
-	load(f, r < 0 ? -1 : fd);
+	r = symfile_new(in, path, r < 0 ? -1 : fd, &f);
+	if (r < 0)
+		return r;
+	f->dev = m->dev;
+	f->ino = m->ino;
+	f->object = m->object;
 	in->files[in->n_files++] = f;
 	*ret = f;
 	return 0;
@@ -147,7 +162,7 @@ static bool find_bias(Elf *elf, const struct mapping *m, uint64_t *ret)
 		first = ALIGN_DOWN(p.p_offset, PAGE);
 		if (m->offset < first || m->offset >= ALIGN_UP(p.p_offset + p.p_filesz, PAGE))
 			continue;
-		if (found && !(m->prot & PROT_EXEC) != !!(p.p_flags & PF_X))
+		if (found && !(m->prot & PROT_EXEC) != !(p.p_flags & PF_X))
 			continue;
 		found = true;
 		*ret = m->start - (ALIGN_DOWN(p.p_vaddr, PAGE) + (m->offset - first));

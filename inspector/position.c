@@ -18,6 +18,7 @@ static void close_session(struct inspector *in)
 	dbg_free(in->dbg);
 	in->dbg = NULL;
 	in->pid = 0;
+	in->stands = false;
 	in->modules_valid = false;
 }
 
@@ -60,6 +61,9 @@ static int open_session(struct inspector *in, pid_t pid, struct errinfo *ei)
 	if (in->dbg && in->pid == pid && !dbg_lost(in->dbg))
 		return 0;
 	close_session(in);
+	r = store_reader_seek(in->reader, 1, ei); /* an earlier session has left it elsewhere */
+	if (r < 0)
+		return r;
 	r = dbg_open(in->reader, &opt, &in->dbg, ei);
 	if (r < 0) {
 		in->dbg = NULL;
@@ -89,12 +93,29 @@ static int choose(struct inspector *in, const struct request *q, pid_t *ret_pid,
 	return 0;
 }
 
+/* Questions come in groups about one place: to go there again would be a replay from a checkpoint. */
+static bool stands_there(const struct inspector *in, const struct request *q)
+{
+	return in->stands && q->event == in->stand_event && q->after == in->stand_after && dbg_moves(in->dbg) == in->stand_moves;
+}
+
+static void note_stand(struct inspector *in, const struct request *q)
+{
+	in->stands = true;
+	in->stand_event = q->event;
+	in->stand_after = q->after;
+	in->stand_moves = dbg_moves(in->dbg);
+}
+
 static int seek(struct inspector *in, const struct request *q, struct errinfo *ei)
 {
 	struct dbg_pos pos = { .events = q->after ? q->event : q->event - 1, .arrived = !q->after };
 	struct dbg_stop stop = { 0 };
 	int r;
 
+	if (stands_there(in, q))
+		return 0;
+	in->stands = false;
 	if (!q->event)
 		r = dbg_seek_end(in->dbg, &stop, ei);
 	else
@@ -110,6 +131,8 @@ static int seek(struct inspector *in, const struct request *q, struct errinfo *e
 	}
 	if (r >= 0 && stop.kind == DBG_STOP_INTERRUPTED)
 		r = errinfo_set(ei, ERR_INTERRUPTED, "interrupted on the way to event %" PRIu64, q->event);
+	if (r >= 0)
+		note_stand(in, q);
 	return r;
 }
 

@@ -73,8 +73,8 @@ static bool add_general(struct inspector *in, json_t *list, const struct user_re
 			text = symbols_text(in, v);
 		else if (!strcmp(g->name, "eflags"))
 			text = flags_text(v);
-		snprintf(value, sizeof(value), "%#" PRIx64, v);
-		if (!add(list, g->name, g->group, v ? value : "0x0", text))
+		snprintf(value, sizeof(value), "0x%" PRIx64, v);
+		if (!add(list, g->name, g->group, value, text))
 			return false;
 	}
 	return true;

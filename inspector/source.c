@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <nettle/md5.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,13 @@
 #include "base/str.h"
 
 #define SOURCES_MAX 65536u
+
+/* One that a unit names. */
+struct source {
+	char *path; /* owned */
+	bool has_md5;
+	uint8_t md5[16];
+};
 
 /* clang-format off */
 static const struct { const char *suffix, *language; } languages[] = {
@@ -46,12 +54,12 @@ static char *local_path(const struct inspector *in, const char *path)
 	return os_strdup(path);
 }
 
-static bool is_noted(const struct inspector *in, const char *path)
+static const struct source *noted(const struct inspector *in, const char *path)
 {
 	for (size_t i = 0; i < in->n_sources; i++)
-		if (!strcmp(in->sources[i], path))
-			return true;
-	return false;
+		if (!strcmp(in->sources[i].path, path))
+			return &in->sources[i];
+	return NULL;
 }
 
 static bool is_readable(const struct inspector *in, const char *path)
@@ -61,18 +69,20 @@ static bool is_readable(const struct inspector *in, const char *path)
 	return local && debuginfo_regular(local) && access(local, R_OK) == 0;
 }
 
-bool source_note(struct inspector *in, const char *path)
+bool source_note(struct inspector *in, Dwarf_Die *cu, const char *path)
 {
-	char **v;
+	struct source *v;
 
-	if (!is_noted(in, path)) {
+	if (!noted(in, path)) {
 		v = in->n_sources < SOURCES_MAX ? reallocarray(in->sources, in->n_sources + 1, sizeof(*v)) : NULL;
 		if (!v)
 			return false;
 		in->sources = v;
-		v[in->n_sources] = os_strdup(path);
-		if (!v[in->n_sources])
+		v += in->n_sources;
+		v->path = os_strdup(path);
+		if (!v->path)
 			return false;
+		v->has_md5 = symbols_source_md5(cu, path, v->md5);
 		in->n_sources++;
 	}
 	return is_readable(in, path);
@@ -81,23 +91,32 @@ bool source_note(struct inspector *in, const char *path)
 void source_done(struct inspector *in)
 {
 	for (size_t i = 0; i < in->n_sources; i++)
-		free(in->sources[i]);
+		free(in->sources[i].path);
 	free(in->sources);
 }
 
-static bool is_wanted(void *ctx, const char *path)
+struct search {
+	struct inspector *in;
+	const char *path;
+};
+
+static bool is_wanted(void *ctx, Dwarf_Die *cu, const char *path)
 {
-	return !strcmp(path, ctx);
+	struct search *s = ctx;
+
+	if (strcmp(path, s->path) != 0)
+		return false;
+	source_note(s->in, cu, path);
+	return true;
 }
 
 /* No frame has named it yet: does a line table of what is mapped at the place (the end, when none is given)? */
 static int look_for(struct inspector *in, const struct request *q, struct errinfo *ei)
 {
-	char path[sizeof(q->path)];
+	struct search s = { .in = in, .path = q->path };
 	struct place p;
 	int r = 0;
 
-	memcpy(path, q->path, sizeof(path));
 	if (!in->dbg || q->event)
 		r = position_go(in, q, &p, ei);
 	if (r < 0)
@@ -105,13 +124,11 @@ static int look_for(struct inspector *in, const struct request *q, struct errinf
 	guard_begin(in);
 	r = modules_update(in);
 	for (size_t i = 0; r == 0 && i < in->n_files; i++)
-		if (in->files[i]->mod && symbols_each_source(in->files[i], is_wanted, path))
+		if (in->files[i]->mod && symbols_each_source(in->files[i], is_wanted, &s))
 			r = 1;
 	guard_end();
 	if (r == 0)
 		return errinfo_set(ei, ERR_NOT_FOUND, "no debugging information of this recording names that source file");
-	if (r > 0)
-		source_note(in, path);
 	return MIN(r, 0);
 }
 
@@ -161,12 +178,21 @@ static json_t *lines_of(const char *text, size_t len, uint64_t first, uint64_t l
 	return TAKE(list);
 }
 
-/* false: it was changed after the recording began; null: there is nothing to tell by. */
-static json_t *verdict(const struct inspector *in, const struct stat *st)
+/* Is it what was compiled? By its checksum, if the compiler left one; false also when it was changed after the recording began; null: there is nothing
+ * to tell by. */
+static json_t *verdict(const struct inspector *in, const struct source *s, const char *text, size_t len, const struct stat *st)
 {
 	uint64_t changed = (uint64_t)st->st_mtim.tv_sec * 1000000000ull + (uint64_t)st->st_mtim.tv_nsec;
 	uint64_t began = in->reader ? store_reader_manifest(in->reader)->start_wall_ns : 0;
+	uint8_t digest[MD5_DIGEST_SIZE];
+	struct md5_ctx md5;
 
+	if (s && s->has_md5) {
+		md5_init(&md5);
+		md5_update(&md5, len, (const uint8_t *)text);
+		md5_digest(&md5, sizeof(digest), digest);
+		return json_boolean(!memcmp(digest, s->md5, sizeof(digest)));
+	}
 	return began && changed > began ? json_false() : json_null();
 }
 
@@ -177,7 +203,7 @@ int answer_source(struct inspector *in, const struct request *q, json_t **ret, s
 	uint64_t first = 1, last = INSPECT_SOURCE_LINES_MAX;
 	struct stat st;
 	size_t len = 0;
-	int r = is_noted(in, q->path) ? 0 : look_for(in, q, ei);
+	int r = noted(in, q->path) ? 0 : look_for(in, q, ei);
 
 	if (r < 0)
 		return r;
@@ -193,7 +219,7 @@ int answer_source(struct inspector *in, const struct request *q, json_t **ret, s
 	}
 	if (jsonx_set_new(result, "path", jsonx_string_lossy(q->path, strlen(q->path))) < 0 || jsonx_set_u64(result, "first", first) < 0 ||
 	    jsonx_set_new(result, "lines", lines_of(text, len, first, last)) < 0 || jsonx_set_str(result, "language", language_of(q->path)) < 0 ||
-	    jsonx_set_new(result, "verified", verdict(in, &st)) < 0)
+	    jsonx_set_new(result, "verified", verdict(in, noted(in, q->path), text, len, &st)) < 0)
 		return -ENOMEM;
 	*ret = TAKE(result);
 	return 0;

@@ -14,6 +14,7 @@ struct shown {
 	bool has_offset, inlined, signal;
 	uint64_t pc, offset;
 	const struct line_info *line;
+	struct scope_chain *chain; /* that the line is of */
 	json_t *args; /* taken */
 };
 
@@ -37,7 +38,7 @@ static int set_hex(json_t *j, const char *key, uint64_t v)
 {
 	char text[24];
 
-	snprintf(text, sizeof(text), "%#" PRIx64, v);
+	snprintf(text, sizeof(text), "0x%" PRIx64, v);
 	return jsonx_set_str(j, key, text);
 }
 
@@ -45,7 +46,7 @@ static int put_frame(struct stack *s, const struct shown *f)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = json_object(), *args = f->args ? f->args : json_array();
 	const struct line_info *l = f->line;
-	bool source = l && l->file && source_note(s->in, l->file);
+	bool source = l && l->file && source_note(s->in, &f->chain->cu, l->file);
 	bool ok = jsonx_set_new(j, "args", args) >= 0 && jsonx_set_u64(j, "index", s->n) >= 0 && set_hex(j, "pc", f->pc) >= 0;
 
 	ok = ok && jsonx_set_new(j, "function", text_or_null(f->function)) >= 0 && jsonx_set_new(j, "symbol", text_or_null(f->symbol)) >= 0;
@@ -68,7 +69,7 @@ static int put_scopes(struct stack *s, const struct module *m, const struct unwi
 	for (unsigned i = c->n; i-- > 0 && s->n < INSPECT_FRAMES_MAX;) {
 		bool inlined = dwarf_tag(&c->scope[i]) == DW_TAG_inlined_subroutine;
 		char *symbol CLEANUP(freep) = NULL, *name CLEANUP(freep) = NULL;
-		struct shown shown = { .module = m->path, .pc = f->pc, .line = line, .inlined = inlined, .signal = f->signal };
+		struct shown shown = { .module = m->path, .pc = f->pc, .line = line, .chain = c, .inlined = inlined, .signal = f->signal };
 		Dwarf_Addr start;
 		int r;
 
@@ -92,12 +93,13 @@ static int put_scopes(struct stack *s, const struct module *m, const struct unwi
 	return 0;
 }
 
-static int put_plain(struct stack *s, const struct module *m, const struct unwind_frame *f, const struct symbol *sym, const struct line_info *line)
+static int put_plain(struct stack *s, const struct module *m, const struct unwind_frame *f, const struct symbol *sym, struct scope_chain *c,
+		     const struct line_info *line)
 {
 	char *name CLEANUP(freep) = sym->name ? demangle_name(sym->name) : NULL;
 
 	return put_frame(s, &(struct shown){ .module = m ? m->path : NULL, .pc = f->pc, .function = name ? name : sym->name, .symbol = sym->name,
-					     .has_offset = sym->name, .offset = sym->offset, .line = line, .signal = f->signal });
+					     .has_offset = sym->name, .offset = sym->offset, .line = line, .chain = c, .signal = f->signal });
 }
 
 /* f has been unwound: its frame is known. */
@@ -112,7 +114,7 @@ static int put_frames(struct stack *s, const struct unwind_frame *f)
 	int r;
 
 	if (!m || !m->code)
-		return put_plain(s, m, f, &sym, NULL);
+		return put_plain(s, m, f, &sym, NULL, NULL);
 	addr = f->pc - m->bias - !f->exact;
 	symbols_lookup(m->file, addr, &sym);
 	if (sym.name)
@@ -121,7 +123,7 @@ static int put_frames(struct stack *s, const struct unwind_frame *f)
 	if (known)
 		symbols_line(&c, addr, &line);
 	if (!c.n)
-		return put_plain(s, m, f, &sym, &line);
+		return put_plain(s, m, f, &sym, &c, &line);
 	r = put_scopes(s, m, f, addr, &c, &sym, &line);
 	return r;
 }

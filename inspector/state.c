@@ -13,7 +13,7 @@ static int set_hex(json_t *j, const char *key, uint64_t v)
 {
 	char text[24];
 
-	snprintf(text, sizeof(text), "%#" PRIx64, v);
+	snprintf(text, sizeof(text), "0x%" PRIx64, v);
 	return jsonx_set_str(j, key, text);
 }
 

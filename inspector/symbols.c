@@ -53,7 +53,8 @@ static void scan_units(struct symfile *f, Dwarf *dw)
 				return;
 		}
 	}
-	qsort(f->units, f->n_units, sizeof(f->units[0]), compare_ranges);
+	if (f->n_units)
+		qsort(f->units, f->n_units, sizeof(f->units[0]), compare_ranges);
 }
 
 static bool scanned_unit(struct symfile *f, Dwarf *dw, uint64_t addr, Dwarf_Die *ret)
@@ -174,20 +175,6 @@ char *symbols_die_name(Dwarf_Die *die, char **ret_linkage)
 	return found;
 }
 
-void symbols_lookup(struct symfile *f, uint64_t addr, struct symbol *ret)
-{
-	GElf_Off offset = 0;
-	GElf_Sym sym;
-	const char *name = NULL;
-
-	f->in->busy_with = f->path;
-	if (f->mod)
-		name = dwfl_module_addrinfo(f->mod, addr, &offset, &sym, NULL, NULL, NULL);
-	*ret = (struct symbol){ .name = name && *name ? name : NULL, .offset = offset };
-	if (ret->name)
-		ret->function = GELF_ST_TYPE(sym.st_info) == STT_FUNC || GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
-}
-
 char *symbols_text(struct inspector *in, uint64_t addr)
 {
 	const struct module *m = modules_find(in, addr);
@@ -212,12 +199,11 @@ void line_info_done(struct line_info *l)
 	free(l->file);
 }
 
-/* Absolute, without "./": as the compiler found it. */
-static char *full_path(Dwarf_Die *cu, const char *name)
+char *symbols_source_path(Dwarf_Die *cu, const char *name)
 {
 	Dwarf_Attribute a;
-	const char *dir = name[0] == '/' ? NULL : dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &a));
-	char *path = dir ? os_asprintf("%s/%s", dir, name) : os_strdup(name), *at;
+	const char *dir = !name || name[0] == '/' ? NULL : dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &a));
+	char *path = dir ? os_asprintf("%s/%s", dir, name) : name ? os_strdup(name) : NULL, *at;
 
 	while (path && (at = strstr(path, "/./")))
 		memmove(at, at + 2, strlen(at + 2) + 1);
@@ -232,7 +218,7 @@ void symbols_line(struct scope_chain *c, uint64_t addr, struct line_info *ret)
 	*ret = (struct line_info){ 0 };
 	if (!name)
 		return;
-	ret->file = full_path(&c->cu, name);
+	ret->file = symbols_source_path(&c->cu, name);
 	if (dwarf_lineno(line, &ret->line) < 0 || ret->line < 0)
 		ret->line = 0;
 	if (dwarf_linecol(line, &ret->column) < 0 || ret->column < 0)
@@ -257,10 +243,10 @@ void symbols_call_line(struct scope_chain *c, Dwarf_Die *inlined, struct line_in
 	if (dwarf_getsrcfiles(&c->unit, &files, &n) == 0 || dwarf_getsrcfiles(&c->cu, &files, &n) == 0)
 		name = dwarf_filesrc(files, (size_t)number_of(inlined, DW_AT_call_file), NULL, NULL);
 	if (name)
-		ret->file = full_path(&c->cu, name);
+		ret->file = symbols_source_path(&c->cu, name);
 }
 
-bool symbols_each_source(struct symfile *f, bool (*fn)(void *ctx, const char *path), void *ctx)
+bool symbols_each_source(struct symfile *f, bool (*fn)(void *ctx, Dwarf_Die *cu, const char *path), void *ctx)
 {
 	Dwarf *dw = symfile_dwarf(f);
 	Dwarf_CU *cu = NULL;
@@ -275,9 +261,9 @@ bool symbols_each_source(struct symfile *f, bool (*fn)(void *ctx, const char *pa
 			continue;
 		for (size_t i = 0; i < n; i++) {
 			const char *name = dwarf_filesrc(files, i, NULL, NULL);
-			char *path CLEANUP(freep) = name ? full_path(&die, name) : NULL;
+			char *path CLEANUP(freep) = symbols_source_path(&die, name);
 
-			if (path && fn(ctx, path))
+			if (path && fn(ctx, &die, path))
 				return true;
 		}
 	}

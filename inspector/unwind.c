@@ -205,14 +205,22 @@ static int by_frame_pointer(struct inspector *in, struct unwind_frame *f, struct
 	return 1;
 }
 
-/* Nobody calls it: the kernel or the dynamic linker jumped there. */
+/* Nobody calls it: the kernel jumped there. Not all of them say so by their call frame information. */
 static bool is_entry(const struct module *m, const struct unwind_frame *f)
 {
+	static const char *const names[] = { "_start", "runtime.rt0_go", "runtime.clone", "runtime.goexit" };
 	struct symbol s = { 0 };
 
 	if (m)
 		symbols_lookup(m->file, f->pc - m->bias - !f->exact, &s);
-	return s.name && !strcmp(s.name, "_start");
+	for (size_t i = 0; s.name && i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+
+		/* Go's are called so in its assembler */
+		if (!strncmp(s.name, names[i], n) && (!s.name[n] || !strcmp(s.name + n, ".abi0")))
+			return true;
+	}
+	return false;
 }
 
 /* How far the beginning of the function has come: bytes that were pushed, -1 = a frame pointer stands. */
@@ -241,12 +249,9 @@ static int prologue(struct inspector *in, const struct module *m, const struct u
 
 static int by_habit(struct inspector *in, const struct module *m, struct unwind_frame *f, struct unwind_frame *ret, const char **note)
 {
-	int pushed, r = 0;
+	int pushed = prologue(in, m, f), r = 0;
 	uint64_t sp = f->regs.v[UNWIND_RSP], saved;
 
-	if (is_entry(m, f))
-		return 0;
-	pushed = prologue(in, m, f);
 	if (pushed >= 0)
 		r = caller_at(in, sp + (uint64_t)pushed, f, ret);
 	if (r && pushed == 8 && read_word(in, sp, &saved))
@@ -271,6 +276,12 @@ int unwind_next(struct inspector *in, struct unwind_frame *f, struct unwind_fram
 
 	*note = NULL;
 	*ret = (struct unwind_frame){ 0 };
+	if (is_entry(m, f))
+		return 0;
+	if (!f->exact && !modules_executable(in, addr)) {
+		*note = "the return address is not one of code";
+		return 0;
+	}
 	/* the return to a handler's trampoline is no call: the address before it belongs to something else */
 	if (!f->exact && is_sigreturn(in, f->pc)) {
 		m = modules_find(in, f->pc);

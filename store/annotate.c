@@ -107,8 +107,7 @@ int verified_load(const char *dir, uint64_t *ret_when_ns, char **ret_error)
 	return 0;
 }
 
-/* The directory of a recording, open. */
-static int open_dir(struct store *s, const struct store_id *id)
+int recording_open_dir(struct store *s, const struct store_id *id)
 {
 	for (int tries = 0;; tries++) {
 		char *dir CLEANUP(freep) = NULL;
@@ -122,8 +121,7 @@ static int open_dir(struct store *s, const struct store_id *id)
 	}
 }
 
-/* Nobody reaches the directory any more: it is being removed. */
-static bool is_gone(struct store *s, const struct store_id *id)
+bool recording_is_gone(struct store *s, const struct store_id *id)
 {
 	char *dir CLEANUP(freep) = NULL;
 
@@ -155,7 +153,7 @@ int store_annotate(struct store *s, const struct store_id *id, const char *label
 
 	if (label && *label && !store_label_valid(label))
 		return errinfo_set(ei, -EINVAL, "a label has 1 to %d bytes, neither '/' nor control characters", LABEL_BYTES_MAX);
-	r = open_dir(s, id);
+	r = recording_open_dir(s, id);
 	if (r >= 0) {
 		fd = r;
 		/* of the directory itself: the recording's lock is held for long by others, this one only here */
@@ -165,7 +163,7 @@ int store_annotate(struct store *s, const struct store_id *id, const char *label
 		dir = os_asprintf("/proc/self/fd/%d", fd);
 		r = dir ? set_annotations(dir, label, keep) : -ENOMEM;
 	}
-	if (r == 0 && is_gone(s, id))
+	if (r == 0 && recording_is_gone(s, id))
 		r = ERR_NOT_FOUND;
 	return r < 0 ? errinfo_set_r(ei, r, "annotate recording %s", id->hex) : 0;
 }
@@ -180,7 +178,7 @@ int store_note_verified(struct store *s, const struct store_id *id, const char *
 	if (r == 0)
 		r = jsonx_set_new(j, "error", error ? jsonx_string_lossy(error, strlen(error)) : json_null());
 	if (r == 0) {
-		r = fd = open_dir(s, id);
+		r = fd = recording_open_dir(s, id);
 		dir = r >= 0 ? os_asprintf("/proc/self/fd/%d", fd) : NULL;
 		if (r >= 0)
 			r = dir ? save_file(dir, NAME_VERIFIED, j) : -ENOMEM;

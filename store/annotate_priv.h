@@ -13,5 +13,9 @@ int annotations_apply(const char *dir, struct manifest *m) MUST_CHECK;
 int annotations_begin(const char *dir, const char *source) MUST_CHECK;
 /* What the last verification found: when, and the fault (owned; NULL = none). -ENOENT: never verified. */
 int verified_load(const char *dir, uint64_t *ret_when_ns, char **ret_error) MUST_CHECK;
+/* The directory of a recording, open, wherever it is (tmp/ID, ID). ERR_NOT_FOUND. */
+int recording_open_dir(struct store *s, const struct store_id *id) MUST_CHECK;
+/* Nobody reaches the directory any more: it is being removed. */
+bool recording_is_gone(struct store *s, const struct store_id *id);
 
 #endif

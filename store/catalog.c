@@ -21,6 +21,7 @@
 #include "store/annotate_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
+#include "store/notes_priv.h"
 #include "store/store_priv.h"
 #include "store/stream_priv.h"
 
@@ -100,6 +101,7 @@ static void shared_unrefp(struct shared **s)
 static bool same_entry(const struct catalog_entry *a, const struct catalog_entry *b)
 {
 	return a->state == b->state && a->live == b->live && a->broken == b->broken && a->keep == b->keep &&
+	       a->compressed == b->compressed &&
 	       strcmp(a->error, b->error) == 0 && strcmp(a->label, b->label) == 0 && strcmp(a->reason, b->reason) == 0 &&
 	       strcmp(a->command, b->command) == 0 && strcmp(a->program, b->program) == 0 && strcmp(a->host, b->host) == 0 &&
 	       strcmp(a->user, b->user) == 0 && strcmp(a->source, b->source) == 0 && a->start_wall_ns == b->start_wall_ns &&
@@ -151,6 +153,7 @@ static void entry_numbers(struct catalog_entry *e, const struct manifest *m)
 {
 	e->state = m->state;
 	e->keep = m->keep;
+	e->compressed = m->compressed;
 	e->start_wall_ns = m->start_wall_ns;
 	e->duration_ns = m->duration_ns;
 	e->status = m->status;
@@ -267,13 +270,9 @@ static void entry_live(struct item *it, const char *dir, struct catalog_entry *e
 
 static uint64_t count_bookmarks(const char *dir)
 {
-	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_BOOKMARKS, dir);
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	struct stat st;
+	struct notes n CLEANUP(notes_done) = { 0 };
 
-	if (!path || fs_lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || jsonx_load_file(path, BOOKMARKS_BYTES_MAX, &j, NULL) < 0)
-		return 0;
-	return json_array_size(json_is_array(j) ? j : json_object_get(j, "items"));
+	return notes_load_at(dir, &n, NULL) < 0 ? 0 : n.n;
 }
 
 static int set_error(struct catalog_entry *e, const char *text)

@@ -13,6 +13,7 @@ struct catalog_entry {
 	bool live;       /* a recorder holds it */
 	bool broken;     /* error says why: the manifest cannot be read, or the last verification found it damaged */
 	bool keep;       /* never removed by retention */
+	bool compressed; /* it has been sealed (truncated ones may be) */
 	char *error, *label, *reason, *command, *program, *host, *user, *source;
 	uint64_t start_wall_ns, duration_ns; /* duration of a live one: so far */
 	int status;      /* wait status, -1 = not known */
@@ -30,9 +31,6 @@ struct catalog_view {
 };
 
 struct catalog;
-
-/* Bookmarks of a recording, beside its manifest: an array, or an object with an array "items". */
-#define NAME_BOOKMARKS "bookmarks.json"
 
 /* dir: of the store (copied). What is there is in the first view. */
 int catalog_new(const char *dir, struct catalog **ret, struct errinfo *ei) MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "store/limits_priv.h"
 #include "store/maintain.h"
 #include "store/manifest_priv.h"
+#include "store/notes_priv.h"
 #include "store/progress_priv.h"
 #include "store/store_priv.h"
 #include "store/tar_priv.h"
@@ -74,6 +75,19 @@ static int put_own(struct export *x, const char *file, bool optional)
 	return fd < 0 ? errinfo_set_r(x->ei, fd, "open %s/%s", x->dir, file) : put_file(x, fd, name);
 }
 
+/* Notes travel in the manifest: importers that do not know them keep the member. */
+static int add_notes(struct export *x, json_t *manifest)
+{
+	struct notes n CLEANUP(notes_done) = { 0 };
+	json_t *items;
+	int r = notes_load_at(x->dir, &n, x->ei);
+
+	if (r < 0 || !n.n)
+		return r;
+	r = notes_to_json(&n, &items);
+	return r < 0 ? r : jsonx_set_new(manifest, MEMBER_NOTES, items);
+}
+
 /* The manifest as it shows itself, with the label that it was given later. */
 static int put_manifest(struct export *x)
 {
@@ -83,6 +97,8 @@ static int put_manifest(struct export *x)
 	size_t len = 0;
 	int r = name ? manifest_to_json(x->manifest, &j) : -ENOMEM;
 
+	if (r == 0)
+		r = add_notes(x, j);
 	if (r == 0)
 		r = jsonx_dump(j, JSON_INDENT(1), &text, &len);
 	if (r == 0)

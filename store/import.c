@@ -17,6 +17,7 @@
 #include "store/index_priv.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
+#include "store/notes_priv.h"
 #include "store/reader_priv.h"
 #include "store/sha_priv.h"
 #include "store/store_priv.h"
@@ -124,12 +125,29 @@ static int expect(struct import *im, const char *member)
 	return im->blob_size ? 0 : -ENOMEM;
 }
 
+/* Notes become a file of their own again. *text is the manifest without them then. */
+static int take_notes(struct import *im, json_t *manifest, char **text, size_t *len)
+{
+	struct notes n CLEANUP(notes_done) = { 0 };
+	int r = notes_from_json(json_object_get(manifest, MEMBER_NOTES), &n, im->ei);
+
+	if (r == 0)
+		r = notes_save_at(im->dir, &n);
+	if (r < 0)
+		return r;
+	(void)json_object_del(manifest, MEMBER_NOTES);
+	free(*text);
+	*text = NULL;
+	return jsonx_dump(manifest, JSON_INDENT(1), text, len);
+}
+
 static int take_manifest(struct import *im, const struct tar_member *t)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_MANIFEST, im->dir);
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	char *text CLEANUP(freep) = NULL;
 	const char *slash = strchr(t->name, '/');
+	size_t len = t->size;
 	int r = path ? 0 : -ENOMEM;
 
 	if (!slash || strcmp(slash, "/" NAME_MANIFEST) != 0)
@@ -144,7 +162,9 @@ static int take_manifest(struct import *im, const struct tar_member *t)
 		return errinfo_set_r(im->ei, r, "import: manifest");
 	im->got_manifest = true;
 	r = expect(im, t->name);
-	return r == 0 ? os_write_file_atomic(path, text, t->size, 0600) : r;
+	if (r == 0 && json_object_get(j, MEMBER_NOTES))
+		r = take_notes(im, j, &text, &len);
+	return r == 0 ? os_write_file_atomic(path, text, len, 0600) : r;
 }
 
 static int take_stream(struct import *im, const struct tar_member *t, const char *file, const struct manifest_stream *ms, bool *got)

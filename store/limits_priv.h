@@ -35,7 +35,6 @@
 /* Labels that people give, and the files with annotations beside a manifest. */
 #define LABEL_BYTES_MAX 100
 #define ANNOTATION_BYTES_MAX (64u << 10)
-#define BOOKMARKS_BYTES_MAX (16u << 20)
 
 /* The blob cache is rewritten when it is larger than this; lines are short. */
 #define CACHE_BYTES_MAX (8u << 20)

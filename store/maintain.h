@@ -23,6 +23,12 @@ int store_verify(struct store *s, const struct store_id *id, store_progress_fn f
 int store_export(struct store *s, const struct store_id *id, int fd, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 int store_import(struct store *s, int fd, struct store_id *ret, store_progress_fn fn, void *ctx, struct errinfo *ei) MUST_CHECK;
 
+/* What would be free without each of n recordings when they are removed from the last to the first: bytes of its own, and of blobs that none before it
+ * needs. One that is not there has 0. Reads all manifests. */
+int store_shares(struct store *s, const struct store_id *ids, size_t n, uint64_t *ret) MUST_CHECK;
+/* Bytes of all blobs. */
+int store_blobs_usage(struct store *s, uint64_t *ret) MUST_CHECK;
+
 /* --- what people and the daemon note about a recording: at any time, also while it is recorded, sealed or verified --- */
 
 /* 1 to 100 bytes of UTF-8, neither '/' nor control characters. */

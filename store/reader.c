@@ -29,6 +29,7 @@ struct store_reader {
 	uint64_t next;       /* number of the next event */
 	struct event_memory *memory;
 	struct event event;  /* what was given last */
+	uint32_t offset;     /* of it in the frame's payload */
 	bool peeked;         /* event is number `next` and not taken yet */
 	bool complete;       /* event number `seen` is EVENT_END */
 	uint64_t seen;       /* highest number decoded, or looked at by look_for_end() */
@@ -195,8 +196,10 @@ static int check_data_ranges(const struct store_reader *r, const struct event *e
 /* Decodes the event at the view; its number is given. */
 static int decode_one(struct store_reader *r, uint64_t number, struct errinfo *ei)
 {
-	int err = event_decode_at(&r->view, r->frame.head.time, r->memory, &r->event);
+	int err;
 
+	r->offset = (uint32_t)(r->view.p - frame_payload(&r->frame));
+	err = event_decode_at(&r->view, r->frame.head.time, r->memory, &r->event);
 	/* an event that runs out of its frame is as bad as any other */
 	if (err < 0)
 		return event_fault(r, err == ERR_TRUNCATED ? ERR_CORRUPT : err, "cannot be decoded", ei);
@@ -328,6 +331,42 @@ int store_reader_seek(struct store_reader *r, uint64_t n, struct errinfo *ei)
 	if (err == 0 && n > end)
 		err = errinfo_set_r(ei, -ERANGE, "go to event %llu of %llu", (unsigned long long)n, (unsigned long long)(end - 1));
 	return err;
+}
+
+uint32_t store_reader_offset(const struct store_reader *r)
+{
+	return r->offset;
+}
+
+/* Is event n in the frame at hand? */
+static bool frame_has(const struct store_reader *r, uint64_t n)
+{
+	const struct frame_head *h = &r->frame.head;
+
+	return h->raw_len && n >= h->first && n - h->first < h->count;
+}
+
+int store_reader_seek_at(struct store_reader *r, uint64_t n, uint32_t offset, struct errinfo *ei)
+{
+	int err = 1;
+
+	if (n == r->next)
+		return 0;
+	r->peeked = false;
+	r->next = n;
+	if (!frame_has(r, n))
+		err = load_frame(r, ei);
+	if (err <= 0 || !frame_has(r, n)) {
+		r->left = 0;
+		return err < 0 ? err : errinfo_set_r(ei, -ERANGE, "go to event %llu", (unsigned long long)n);
+	}
+	if (offset >= r->frame.head.raw_len) {
+		r->left = 0;
+		return event_fault(r, ERR_CORRUPT, "is not where it is looked for", ei);
+	}
+	r->view = view_of(frame_payload(&r->frame) + offset, r->frame.head.raw_len - offset);
+	r->left = r->frame.head.count - (uint32_t)(n - r->frame.head.first);
+	return 0;
 }
 
 int store_reader_count(struct store_reader *r, uint64_t *ret, struct errinfo *ei)

@@ -19,6 +19,10 @@ int store_reader_next(struct store_reader *r, const struct event **ret_ev, struc
 int store_reader_peek(struct store_reader *r, const struct event **ret_ev, struct errinfo *ei) MUST_CHECK;
 /* The next event given will be number n (1..count+1). */
 int store_reader_seek(struct store_reader *r, uint64_t n, struct errinfo *ei) MUST_CHECK;
+/* Where the event given last lies in its frame, and a seek that is told so: it decodes no event before. An offset that is not the one of event n leads to ERR_CORRUPT,
+ * or to nonsense. */
+uint32_t store_reader_offset(const struct store_reader *r);
+int store_reader_seek_at(struct store_reader *r, uint64_t n, uint32_t offset, struct errinfo *ei) MUST_CHECK;
 /* Number of readable events (scans frame heads on first use for journals). */
 int store_reader_count(struct store_reader *r, uint64_t *ret, struct errinfo *ei) MUST_CHECK;
 /* True when the stream ended before EVENT_END. */

@@ -135,10 +135,12 @@ static uint64_t last_time(const char *dir, uint64_t events)
 	return ev->time_ns;
 }
 
+#define USUAL_REASON "the recorder ended without finishing the recording"
+
 static int set_reason(struct manifest *m, const char *reason)
 {
 	free(m->reason);
-	m->reason = os_strdup(reason ? reason : "the recorder ended without finishing the recording");
+	m->reason = os_strdup(reason ? reason : USUAL_REASON);
 	return m->reason ? 0 : -ENOMEM;
 }
 
@@ -265,17 +267,39 @@ static int recover_locked(struct store *s, const char *dir, const struct store_i
 	return r;
 }
 
+/* Somebody else has recovered it just now, who did not know why the recorder ended. */
+static int tell_reason(struct store *s, const struct store_id *id, const char *reason)
+{
+	struct manifest m CLEANUP(manifest_done);
+	char *dir CLEANUP(freep) = store_done_path(s, id);
+	int lock CLEANUP(closep) = -1;
+	int r;
+
+	manifest_init(&m);
+	r = dir ? manifest_load_at(dir, &m, NULL) : -ENOMEM;
+	if (r < 0 || m.state != RECORDING_TRUNCATED || !m.reason || strcmp(m.reason, USUAL_REASON) != 0)
+		return r;
+	r = fs_lock_file(dir, NAME_LOCK, true, &lock);
+	if (r < 0) /* it is being sealed: that it is truncated has to do */
+		return r == ERR_BUSY ? 0 : r;
+	manifest_done(&m);
+	r = manifest_load_at(dir, &m, NULL);
+	if (r == 0)
+		r = set_reason(&m, reason);
+	return r < 0 ? r : manifest_save_at(dir, &m, true);
+}
+
 int store_recover_one(struct store *s, const struct store_id *id, const char *reason)
 {
 	int lock CLEANUP(closep) = -1;
 	char *dir CLEANUP(freep) = store_tmp_path(s, id);
 	int r = dir ? fs_lock_file(dir, NAME_LOCK, true, &lock) : -ENOMEM;
 
-	if (r == ERR_BUSY || r == -ENOENT)
-		return 0;
-	if (r == 0)
-		r = recover_locked(s, dir, id, reason);
-	return r < 0 ? r : 1;
+	if (r == -ENOENT && reason)
+		r = tell_reason(s, id, reason);
+	else if (r == 0)
+		r = recover_locked(s, dir, id, reason) ?: 1;
+	return r == ERR_BUSY || r == -ENOENT ? 0 : r;
 }
 
 /* --- tmp/ --- */

@@ -524,6 +524,13 @@ static int lock_to_remove(struct store *s, const char *dir, int *ret_fd)
 	return r;
 }
 
+/* What analysis/evindex keeps of it. Not being able to matters nothing: it is swept away later. */
+static void remove_cached(struct store *s, const struct store_id *id)
+{
+	char *path CLEANUP(freep) = os_asprintf("%s/cache/%s.events", s->dir, id->hex);
+	int r UNUSED = path ? fs_unlink_quiet(path) : 0;
+}
+
 int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei)
 {
 	char *rm CLEANUP(freep) = os_asprintf("%s/tmp/" PREFIX_REMOVE "%s", s->dir, id->hex);
@@ -538,56 +545,8 @@ int store_remove(struct store *s, const struct store_id *id, struct errinfo *ei)
 	if (r == 0)
 		r = fs_remove_dir(rm);
 	if (r == 0)
+		remove_cached(s, id);
+	if (r == 0)
 		r = repair_last(s, id);
 	return r < 0 ? errinfo_set_r(ei, r, "remove recording %s", id->hex) : 0;
-}
-
-/* --- usage --- */
-
-struct sizes {
-	const char *dir;
-	uint64_t bytes;
-};
-
-static int add_size(void *ctx, const char *name)
-{
-	struct sizes *z = ctx;
-	char *path CLEANUP(freep) = os_asprintf("%s/%s", z->dir, name);
-	struct stat st;
-
-	if (!path)
-		return -ENOMEM;
-	if (fs_stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		z->bytes += (uint64_t)st.st_size;
-	return 0;
-}
-
-int store_usage(struct store *s, const struct store_id *id, uint64_t *ret_own, uint64_t *ret_blobs)
-{
-	struct manifest m CLEANUP(manifest_done);
-	char *dir CLEANUP(freep) = NULL;
-	struct sizes own = { 0 };
-	uint64_t blobs = 0;
-	int r = store_path(s, id, &dir);
-
-	manifest_init(&m);
-	own.dir = dir;
-	if (r == 0)
-		r = fs_each_name(dir, add_size, &own);
-	if (r == 0)
-		r = manifest_load_at(dir, &m, NULL);
-	for (size_t i = 0; i < m.n_blobs && r == 0; i++) {
-		char *path CLEANUP(freep) = blob_path(s, &m.blobs[i]);
-		struct stat st;
-
-		if (!path)
-			r = -ENOMEM;
-		else if (fs_stat(path, &st) == 0)
-			blobs += (uint64_t)st.st_size;
-	}
-	if (r < 0)
-		return r;
-	*ret_own = own.bytes;
-	*ret_blobs = blobs;
-	return 0;
 }

@@ -3,6 +3,7 @@
  *     STORE/last                 id of the newest recording (atomic rename)
  *     STORE/blobs/ab/cdef...     content-addressed files (SHA-256), shared between recordings
  *     STORE/blobs/cache          what stat data a blob's source had, so that unchanged files are not hashed again
+ *     STORE/cache/ID.events      what analysis/evindex makes of a recording's events; may be removed at any time
  *     STORE/tmp/ID/              recordings in progress: flock()ed by their recorder through tmp/ID/lock
  *     STORE/ID/                  manifest.json, events.journal, data.journal | events.xz, data.xz, index
  *

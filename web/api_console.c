@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "web/json_priv.h"
+#include "web/put_priv.h"
 
 /* How long an answer waits until more of a long recording has been read. */
 #define BUDGET_MS 500u
@@ -78,7 +79,7 @@ static int put_chunk(struct walk *k, uint64_t event, size_t *left, const struct 
 	if (*left < ANSWER_MAX && c.bytes > *left)
 		return 1;
 	*left -= b.len;
-	obj = json_pack("{s:o, s:o, s:o, s:i, s:s}", "event", json_count(c.event), "time_ns", json_ns(c.time_ns), "thread", json_count(c.thread), "pid",
+	obj = json_pack("{s:o, s:o, s:o, s:i, s:s}", "event", json_count(c.event), "time_ns", web_json_ns(c.time_ns), "thread", json_count(c.thread), "pid",
 			(int)processes_pid(d->processes, c.thread), "stream", c.stream == CONSOLE_OUT ? "stdout" : "stderr");
 	if (json_array_append_new(list, obj) < 0 || !json_put(obj, "text", jsonx_string_lossy((const char *)b.data, b.len)) ||
 	    !json_put(obj, "bytes", json_count(c.bytes)))

@@ -11,6 +11,7 @@
 #include "engine/sysprint.h"
 #include "web/csv_priv.h"
 #include "web/json_priv.h"
+#include "web/put_priv.h"
 
 /* How long an answer waits until a long recording has been read; then it says what there is, and "complete": false. */
 #define BUDGET_MS 2000u
@@ -69,7 +70,7 @@ static int reply(struct web_request *q, bool ok, json_t *j)
 static bool put_span(json_t *obj, uint64_t first, uint64_t last, uint64_t start_ns, uint64_t end_ns, bool ended)
 {
 	return json_put(obj, "first_event", json_count(first)) && json_put(obj, "last_event", json_count(last)) &&
-	       json_put(obj, "start_ns", json_ns(start_ns)) && json_put(obj, "end_ns", ended ? json_ns(end_ns) : json_null());
+	       json_put(obj, "start_ns", web_json_ns(start_ns)) && json_put(obj, "end_ns", ended ? web_json_ns(end_ns) : json_null());
 }
 
 static bool put_threads(const struct processes *p, const struct process_info *q, json_t *list)
@@ -92,7 +93,7 @@ static bool put_process(const struct processes *p, const struct process_info *q,
 
 	return json_array_append_new(list, obj) == 0 && json_put(obj, "threads", threads) && json_put(obj, "thread", json_count(q->thread)) &&
 	       json_put(obj, "parent", json_count(q->parent)) && json_put(obj, "pid", json_integer(q->pid)) && json_put(obj, "exe", json_text(q->exe)) &&
-	       json_put(obj, "command", json_text(q->command)) && json_put(obj, "exit", json_exit(q->ended ? q->status : -1, live)) &&
+	       json_put(obj, "command", json_text(q->command)) && json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live)) &&
 	       put_span(obj, q->first_event, q->last_event, q->start_ns, q->end_ns, q->ended) && put_threads(p, q, threads);
 }
 
@@ -145,7 +146,7 @@ static bool put_calls(const struct summary *s, json_t *list)
 		obj = json_pack("{s:I, s:s, s:s}", "number", (json_int_t)nr, "name", nr < SYS_TABLE_MAX ? sys_name(nr, name) : "?", "class", coverage_class(nr));
 		if (json_array_append_new(list, obj) < 0 || !json_put(obj, "calls", json_count(c->calls)) ||
 		    !json_put(obj, "errors", json_count(c->errors)) || !json_put(obj, "refused", json_count(c->refused)) ||
-		    !json_put(obj, "blocked_ns", json_ns(c->blocked_ns)) || !json_put(obj, "errnos", errnos(c->errno_count, c->n_errnos)) ||
+		    !json_put(obj, "blocked_ns", web_json_ns(c->blocked_ns)) || !json_put(obj, "errnos", errnos(c->errno_count, c->n_errnos)) ||
 		    !json_put(obj, "first_event", json_count(c->first_event)))
 			return false;
 	}

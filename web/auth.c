@@ -98,7 +98,7 @@ static int cookie_new(struct web_cookies *cs, char ret[TOKEN_HEX_BYTES])
 
 static bool get_cookie(struct web_request *q, char ret[TOKEN_HEX_BYTES])
 {
-	return text_cookie(web_header(q, "Cookie"), q->web->cookie_name, ret, TOKEN_HEX_BYTES) && ret[0];
+	return q->web->cookie_name[0] && text_cookie(web_header(q, "Cookie"), q->web->cookie_name, ret, TOKEN_HEX_BYTES) && ret[0];
 }
 
 bool auth_ok(struct web_request *q)
@@ -128,6 +128,8 @@ int web_login_get(struct web_request *q)
 	char value[TOKEN_HEX_BYTES];
 	int r;
 
+	if (!q->web->cookie_name[0])
+		return web_problem(q, 409, "conflict", "nobody has to log in on a unix socket");
 	if (!token)
 		return web_problem(q, 400, "bad-request", "a link to log in has a token: 'hermit open' prints one");
 	if (q->head || !daemon_login_use(q->web->daemon, token))

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include "base/os.h"
+#include "web/exports_priv.h"
 
 #define WATCH_EVERY_NS 1000000000u
 /* How often freed memory is given back to the system, in rounds of the watch. */
@@ -103,6 +104,7 @@ static void *watch(void *arg)
 		cut_late(w, os_mono_ns());
 		pthread_mutex_unlock(&cs->lock);
 		readers_trim(w->readers, false);
+		exports_trim(w->exports, false);
 		if (round % TRIM_EVERY == 0)
 			malloc_trim(0);
 		pthread_mutex_lock(&cs->lock);

@@ -26,6 +26,8 @@
 #define WEB_COOKIES_MAX 64
 #define WEB_COOKIE_IDLE_NS (24ull * 3600 * 1000000000)
 #define WEB_COOKIE_LIFE_NS (7ull * 24 * 3600 * 1000000000)
+/* Pages of the list of recordings that are kept as text (of at most some hundred kB each). */
+#define WEB_PAGES_MAX 16
 /* Exports that are kept as files, and for how long after their last use. */
 #define WEB_EXPORTS_MAX 4
 #define WEB_EXPORT_IDLE_NS (60ull * 1000000000)

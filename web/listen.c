@@ -14,7 +14,8 @@
 #include "base/os.h"
 #include "base/str.h"
 
-#define BACKLOG 128
+/* A whole crowd of clients may come at once: who does not fit in here tries again after a second. */
+#define BACKLOG 1024
 
 union address {
 	struct sockaddr any;

@@ -21,8 +21,12 @@
 #include <unistd.h>
 #include "analysis/coverage.h"
 #include "analysis/digest.h"
+#include "analysis/search.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "web/diffs_priv.h"
+#include "web/exports_priv.h"
+#include "web/answers_priv.h"
 #include "web/listen_priv.h"
 
 #define DRAIN_LOOK_MS 20
@@ -114,7 +118,7 @@ static enum MHD_Result access_cb(void *cls UNUSED, struct MHD_Connection *c UNUS
 
 static size_t stack_bytes(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return 4 * (size_t)WEB_STACK_BYTES;
 #else
 	return WEB_STACK_BYTES;
@@ -173,7 +177,7 @@ static int add_listener(struct web *w, int fd, struct errinfo *ei)
 	if (!info.loopback && !(w->cfg->hosts && w->cfg->hosts[0]))
 		return errinfo_set(ei, -EPERM, "listen on %s, which others reach: name the hosts under which they do (hosts), and see docs/HTTP.md about TLS",
 				   l->url);
-	if (!w->cookie_name[0] || (info.port && w->n_listeners == 1))
+	if (info.port && !w->cookie_name[0])
 		(void)snprintf(w->cookie_name, sizeof(w->cookie_name), "hermit-%u", info.port);
 	return 0;
 }
@@ -202,6 +206,7 @@ static int open_listeners(struct web *w, const int *fds, size_t n, struct errinf
 	return r == 0 && w->n_listeners == 0 ? errinfo_set(ei, -EINVAL, "no address is configured (listen)") : r;
 }
 
+/* Names that a Host header may have. */
 static int list_hosts(struct web *w)
 {
 	static const char *const own[] = { "localhost", "127.0.0.1", "[::1]" };
@@ -221,7 +226,7 @@ static int list_hosts(struct web *w)
 int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct errinfo *ei)
 {
 	struct web *w = os_calloc(1, sizeof(*w));
-	int r;
+	int auth, r;
 
 	if (!w) {
 		for (size_t i = 0; i < n; i++)
@@ -232,18 +237,29 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 	w->daemon = d;
 	w->cfg = daemon_config(d);
-	w->ui_dir = getenv("HERMIT_UI_DIR");
-	r = open_listeners(w, fds, n, ei);
+	auth = auth_init(w, ei); /* who can connect finds the token */
+	w->ui_dir = getenv("HERMIT_UI_DIR"); /* while somebody works on the page */
+	r = open_listeners(w, fds, n, ei); /* takes fds, whatever happens */
 	if (r == 0)
 		r = list_hosts(w);
 	if (r == 0)
-		r = auth_init(w, ei);
+		r = auth;
 	if (r == 0)
 		r = readers_new(w, &w->readers);
 	if (r == 0)
 		r = digests_new(&w->digests);
 	if (r == 0)
+		r = searches_new(w->cfg->data_dir, &w->searches);
+	if (r == 0)
+		r = answers_new(&w->answers);
+	if (r == 0)
 		r = coverage_cache_new(&w->coverage);
+	if (r == 0)
+		r = diffs_new(w, &w->diffs);
+	if (r == 0)
+		r = exports_new(&w->exports);
+	if (r == 0)
+		r = pages_new(&w->pages);
 	if (r == 0)
 		r = conns_init(&w->conns, w);
 	for (size_t i = 0; i < w->n_listeners && r == 0; i++)
@@ -288,9 +304,14 @@ void web_free(struct web *w, int grace_ms)
 		free(w->listener[i].path);
 	}
 	conns_done(&w->conns);
+	diffs_free(w->diffs); /* its workers use the readers */
 	readers_free(w->readers);
 	digests_free(w->digests);
+	searches_free(w->searches);
+	answers_free(w->answers);
 	coverage_cache_free(w->coverage);
+	exports_free(w->exports);
+	pages_free(w->pages);
 	auth_done(w);
 	free(w->hosts);
 	free(w);

@@ -51,7 +51,8 @@ struct web_counters {
 
 struct web_readers; /* readers.c */
 struct web_cookies; /* auth.c */
-struct web_exports; /* api_recordings_export.c */
+struct web_exports; /* api_transfer.c */
+struct web_pages;   /* api_list.c */
 
 struct web {
 	struct daemon *daemon;
@@ -68,7 +69,11 @@ struct web {
 	struct web_readers *readers;
 	struct web_cookies *cookies;
 	struct web_exports *exports;
+	struct web_pages *pages;
 	struct digests *digests;          /* analysis/digest.h */
+	struct searches *searches;        /* analysis/search.h */
+	struct web_diffs *diffs;          /* diffs.c */
+	struct answers *answers;          /* web/answers_priv.h */
 	struct coverage_cache *coverage;  /* analysis/coverage.h */
 	const char *ui_dir;   /* files of the page from there (development), NULL = those built in */
 	_Atomic bool stopping;
@@ -168,6 +173,10 @@ void readers_forget(struct web_readers *p, const struct store_id *id);
 /* Stores for requests. */
 int readers_store_get(struct web_readers *p, struct store **ret, struct errinfo *ei) MUST_CHECK;
 void readers_store_put(struct web_readers *p, struct store *s);
+
+/* api_list.c */
+int pages_new(struct web_pages **ret) MUST_CHECK;
+void pages_free(struct web_pages *p);
 
 /* assets.c */
 /* Answers with the file of the page of that path; ERR_NOT_FOUND: there is none. */

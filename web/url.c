@@ -101,7 +101,8 @@ int url_parse(const char *target, struct url *ret)
 		return -EINVAL;
 	u.text = os_strdup(target);
 	u.path = os_strdup(target);
-	if (!u.text || !u.path) {
+	u.target = os_strdup(target);
+	if (!u.text || !u.path || !u.target) {
 		url_done(&u);
 		return -ENOMEM;
 	}
@@ -127,6 +128,7 @@ void url_done(struct url *u)
 {
 	free(u->text);
 	free(u->path);
+	free(u->target);
 	*u = (struct url){ 0 };
 }
 

@@ -13,6 +13,7 @@ struct url_pair {
 struct url {
 	char *text; /* owned */
 	char *path; /* as sent, without the query; owned */
+	char *target; /* as sent; owned */
 	size_t n_segments, n_pairs;
 	const char *segment[URL_SEGMENTS_MAX];
 	struct url_pair pair[URL_PAIRS_MAX];

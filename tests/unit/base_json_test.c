@@ -1,5 +1,7 @@
 /* base/json: typed members, refusals, bytes that are no UTF-8. */
+#include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -148,4 +150,28 @@ START_TEST(bytes_come_back)
 }
 END_TEST
 
-TEST_MAIN("json", bytes_come_back, members, embedded_nul_is_refused, bad_text, setters, lossy, files)
+static int parse_nested(size_t depth, const char *inner)
+{
+	CLEANUP(jsonx_unrefp) json_t *j = NULL;
+	struct buf b CLEANUP(buf_done) = { 0 };
+
+	for (size_t i = 0; i < depth; i++)
+		buf_printf(&b, "%s", i % 2 ? "[" : "{\"a\":");
+	buf_printf(&b, "%s", inner);
+	for (size_t i = depth; i > 0; i--)
+		buf_put_u8(&b, i % 2 ? '}' : ']');
+	return jsonx_parse(buf_cstr(&b), b.len, &j, NULL);
+}
+
+START_TEST(nesting)
+{
+	ck_assert_int_eq(parse_nested(JSON_DEPTH_MAX, "1"), 0);
+	ck_assert_int_eq(parse_nested(JSON_DEPTH_MAX + 1, "1"), ERR_CORRUPT);
+	ck_assert_int_eq(parse_nested(2000, "1"), ERR_CORRUPT);
+	/* neither in strings nor one after the other */
+	ck_assert_int_eq(parse_nested(JSON_DEPTH_MAX, "\"[[[{{{\\\"[[[\""), 0);
+	ck_assert_int_eq(parse_nested(1, "[[],[],[[]],{},{}]"), 0);
+}
+END_TEST
+
+TEST_MAIN("json", nesting, bytes_come_back, members, embedded_nul_is_refused, bad_text, setters, lossy, files)

@@ -21,9 +21,35 @@ struct client {
 enum { SHARED_BREAKS, SHARED_DIVERSIONS, SHARED_CONDS, SHARED_N };
 
 struct server_options {
-	bool forever, lost;
+	bool forever, lost, notes;
 	struct store_reader *reader;
 };
+
+/* Notes that a recording keeps: one of a web page, one that looks bad, then what the session leaves. */
+static struct {
+	struct stub_note n[4];
+	char text[64], position[64];
+	size_t count;
+} kept = { .n = { { .event = 4, .text = "of the page" }, { .event = 9, .position = "no position", .text = "\033[31mred" } }, .count = 2 };
+
+static int keep_note(void *ctx UNUSED, const struct stub_note *n, struct errinfo *ei)
+{
+	if (kept.count == 3)
+		return errinfo_set(ei, ERR_LIMIT, "full");
+	snprintf(kept.text, sizeof(kept.text), "%s", n->text);
+	snprintf(kept.position, sizeof(kept.position), "%s", n->position);
+	kept.n[kept.count++] = (struct stub_note){ .event = n->event, .text = kept.text, .position = kept.position };
+	return 0;
+}
+
+static int show_notes(void *ctx UNUSED, stub_note_fn fn, void *fn_ctx, struct errinfo *ei UNUSED)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < kept.count && r >= 0; i++)
+		r = fn(fn_ctx, &kept.n[i]);
+	return r;
+}
 
 static void serve(int fd, const struct server_options *opt, int *shared)
 {
@@ -35,7 +61,7 @@ static void serve(int fd, const struct server_options *opt, int *shared)
 	d.forever = opt->forever;
 	d.lost = opt->lost;
 	d.reader = opt->reader;
-	if (stub_new(NULL, &s) < 0)
+	if (stub_new(opt->notes ? &(struct stub_options){ .note = keep_note, .notes = show_notes } : NULL, &s) < 0)
 		_exit(99);
 	d.tick = stub_tick;
 	d.ctx = s;
@@ -785,6 +811,22 @@ START_TEST(monitor_recording)
 }
 END_TEST
 
+START_TEST(monitor_notes)
+{
+	struct client c = start(&(struct server_options){ .notes = true });
+
+	hello(&c, GDB);
+	ck_assert_str_eq(monitor(&c, "hermit bookmarks"), "of the page          3\n\\x1b[31mred          8\n");
+	ck_assert_str_eq(monitor(&c, "hermit arm 3+2"), "");
+	EXPECT(&c, "vCont;s:p3e8.3e8", "T05thread:p3e8.3e8;" REGS_AT("28"));
+	ck_assert_str_eq(monitor(&c, "hermit bookmark why is  it zero?"), "noted at position 3+2\n");
+	ck_assert_ptr_nonnull(strstr(monitor(&c, "hermit bookmarks"), "why is it zero?      3+2\n"));
+	ck_assert_ptr_nonnull(strstr(monitor(&c, "hermit bookmarks --json"), "{\"name\":\"why is it zero?\",\"position\":\"3+2\",\"event\":3}]}"));
+	ck_assert_str_eq(monitor(&c, "hermit bookmark more"), "error: full\n");
+	finish(&c);
+}
+END_TEST
+
 START_TEST(sockets)
 {
 	struct errinfo ei = { 0 };
@@ -814,4 +856,5 @@ START_TEST(sockets)
 END_TEST
 
 TEST_MAIN("gdbstub_stub", connection, repeated_hello, steps_both_ways, breakpoints, conditions, calls_and_signals, memory, binary_reads, writes_are_refused,
-	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_recording, sockets)
+	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_recording,
+	  monitor_notes, sockets)

@@ -227,4 +227,29 @@ START_TEST(imported)
 }
 END_TEST
 
-TEST_MAIN("store_annotate", finished, live, bad_labels, bad_files, concurrent, verified, imported)
+/* Each blob counts once, at the first who needs it. */
+START_TEST(shares)
+{
+	struct help_store h = help_open();
+	struct store_id id[3];
+	uint64_t share[3], own, blobs, all, sum = 0;
+
+	id[0] = help_record_blobs(h.s, 1, 2);
+	id[1] = help_record_blobs(h.s, 1, 3); /* two of them are those of the first */
+	memset(id[2].hex, 'e', STORE_ID_LEN);
+	id[2].hex[STORE_ID_LEN] = '\0';
+	OK(store_shares(h.s, id, 3, share));
+	OK(store_usage(h.s, &id[0], &own, &blobs));
+	ck_assert_uint_eq(share[0], own + blobs);
+	sum += own + blobs;
+	OK(store_usage(h.s, &id[1], &own, &blobs));
+	ck_assert_uint_eq(share[1], own + strlen("blob 1 2"));
+	ck_assert_uint_eq(share[2], 0);
+	OK(store_blobs_usage(h.s, &all));
+	ck_assert_uint_eq(all, blobs);
+	ck_assert_uint_lt(share[0] + share[1], sum + own + blobs);
+	help_close(&h);
+}
+END_TEST
+
+TEST_MAIN("store_annotate", finished, live, bad_labels, bad_files, concurrent, verified, imported, shares)

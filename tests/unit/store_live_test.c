@@ -123,6 +123,16 @@ START_TEST(recover_with_reason)
 	ck_assert_int_eq(m.state, RECORDING_TRUNCATED);
 	ck_assert_str_eq(m.reason, "killed for want of memory");
 	ck_assert_uint_eq(m.events, 10);
+	manifest_done(&m);
+
+	/* recovered by somebody who did not know; a reason that is known stays */
+	w = record(&h, &id);
+	store_writer_free(w);
+	ck_assert_int_eq(store_recover(h.s), 1);
+	ck_assert_int_eq(store_recover_one(h.s, &id, "it crashed"), 0);
+	ck_assert_int_eq(store_recover_one(h.s, &id, "it was killed"), 0);
+	OK(manifest_load(h.s, &id, &m, NULL));
+	ck_assert_str_eq(m.reason, "it crashed");
 	help_close(&h);
 }
 END_TEST

@@ -10,6 +10,8 @@ import {openDebugDialog} from "./hm-debug.js";
 import {toast, toastError} from "./hm-toasts.js";
 
 const NAME_MAX = 60;
+export const LABEL_MAX = 100;
+export const LABEL_HINT = "Shown before the command. Up to 100 bytes, no slash.";
 
 /** What people call it: its label, else its command, cut. */
 export function nameOf(rec) {
@@ -33,7 +35,7 @@ async function attempt(what, fn, done = null) {
 }
 
 export async function rename(rec) {
-	const label = await promptDialog({title: "Rename", label: "Label", value: rec.label ?? "", hint: "Shown before the command. Leave it empty for none.", action: "Rename"});
+	const label = await promptDialog({title: "Rename", label: "Label", value: rec.label ?? "", hint: `${LABEL_HINT} Leave it empty for none.`, maxlength: LABEL_MAX, action: "Rename"});
 
 	if (label !== null && label.trim() !== (rec.label ?? ""))
 		await attempt(`Could not rename ${nameOf(rec)}`, () => patchFresh(path(rec), {label: label.trim() || null}));

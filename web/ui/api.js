@@ -145,6 +145,17 @@ export async function delFresh(path) {
 	return del(path, etag);
 }
 
+/** Fetch something in a format that only the Accept header chooses, and hand it to the browser as a file. */
+export async function download(path, name, options) {
+	const response = await request("GET", path, options);
+	const link = document.createElement("a");
+
+	link.href = URL.createObjectURL(await response.blob());
+	link.download = name;
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
 /** A runner that aborts its previous call; it gives undefined when it was aborted itself. .abort() ends the running one. */
 export function latest() {
 	let controller = null;
@@ -219,6 +230,8 @@ export function stream(path, handlers, params) {
 		};
 		source.onerror = () => {
 			handlers.error?.();
+			if (!closed)
+				get("/version").catch(() => {});	/* says whether the server is gone */
 			if (source.readyState !== EventSource.CLOSED || closed)
 				return;
 			timer = setTimeout(connect, pause);

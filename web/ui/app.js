@@ -24,6 +24,8 @@ const PAGES = {
 	"settings": ["page-settings", () => import("./page-settings.js")],
 };
 
+const PRELOAD_MS = 500;
+
 const main = document.querySelector("main");
 const header = document.querySelector("hm-header");
 let page = null;
@@ -51,12 +53,12 @@ async function show() {
 	let next = null;
 
 	if (!tag || (route.page === "r" && !route.id)) {
-		next = h("div.page", {}, emptyNotice({title: "There is no such page", text: "The link may be old.", actions: h("a.button", {href: "#/"}, "All recordings")}));
+		next = h("div.page", {}, h("h1.sr-only", {}, "Not found"), emptyNotice({title: "There is no such page", text: "The link may be old.", actions: h("a.button", {href: "#/"}, "All recordings")}));
 	} else {
 		try {
 			await load();
 		} catch (error) {
-			next = h("div.page", {}, errorNotice(error, () => location.reload()));
+			next = h("div.page", {}, h("h1.sr-only", {}, "Not loaded"), errorNotice(error, () => location.reload()));
 		}
 		if (mine !== wanted)
 			return;
@@ -80,6 +82,8 @@ document.querySelector(".skip").addEventListener("click", event => {
 	event.preventDefault();
 	main.focus();
 });
+/* the other pages' modules come when there is nothing else to do: going there is at once then, also when the server is gone */
+addEventListener("load", () => setTimeout(() => Object.values(PAGES).forEach(([, load]) => load().catch(() => {})), PRELOAD_MS));
 addEventListener("hermit:page", pageChanged);
 router.addEventListener("route", show);
 show();

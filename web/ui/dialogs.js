@@ -49,7 +49,7 @@ export function openDialog({title, body, actions = [], wide = false, onclose, su
 
 	document.body.append(dialog);
 	dialog.showModal();
-	dialog.querySelector("[autofocus]")?.focus();
+	(dialog.querySelector("[autofocus]") ?? dialog.querySelector("footer .primary:not(.danger)") ?? dialog.querySelector("footer button") ?? dialog.querySelector("header button")).focus();
 	return close;
 }
 

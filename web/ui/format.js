@@ -56,7 +56,7 @@ export function duration(ns) {
 	if (n < 0)
 		return "-" + duration(-n);
 	if (s >= 86400)
-		return `${Math.floor(s / 86400)} d ${pad(s % 86400 / 3600)} h`;
+		return s % 86400 < 3600 ? `${Math.floor(s / 86400)} d` : `${Math.floor(s / 86400)} d ${pad(s % 86400 / 3600)} h`;
 	if (s >= 3600)
 		return `${Math.floor(s / 3600)} h ${pad(s % 3600 / 60)} min`;
 	if (s >= 60)

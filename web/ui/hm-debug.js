@@ -58,7 +58,7 @@ class HmDebug extends HTMLElement {
 		this.#busy = true;
 		this.#draw();
 		try {
-			await post("/sessions", {recording: this.recording.id, kind: "gdb", ...this.pid === null ? {} : {pid: this.pid}, ...this.at === null ? {} : {goto: String(this.at)}});
+			await post("/sessions", {recording: this.recording.id, ...this.pid === null ? {} : {pid: this.pid}, ...this.at === null ? {} : {goto: String(this.at)}});
 			this.#error = null;
 		} catch (error) {
 			this.#error = error;
@@ -94,18 +94,19 @@ class HmDebug extends HTMLElement {
 	}
 }
 
-/** A session with its commands; also on the Sessions page. */
+/** A session with its commands while it can be used; also on the Sessions page. */
 export function sessionCard(session, end) {
 	const link = session.commands?.vscode && safeHref(session.commands.vscode);
+	const open = session.state === "starting" || session.state === "ready";
 	const where = session.address?.path ?? (session.address ? `${session.address.host}:${session.address.port}` : null);
 
 	return h("article.session", {},
 		h("div.hstack", {}, stateBadge(session.state), h("span.grow.muted", {},
 			[where, session.pid ? `pid ${session.pid}` : null, session.goto ? `at ${session.goto}` : null].filter(Boolean).join("  \u00b7  ")),
-		link ? h("a.button", {href: link}, icon("link"), "VS Code") : null,
-		h("button.danger", {type: "button", onclick: end}, icon("stop"), "End")),
+		link && open ? h("a.button", {href: link}, icon("link"), "VS Code") : null,
+		open ? h("button.danger", {type: "button", onclick: end}, icon("stop"), "End") : null),
 		session.error ? h("p.bad", {}, session.error) : null,
-		session.commands?.gdb ? commandLine(session.commands.gdb, "Copy the gdb command") : null);
+		session.commands?.gdb && open ? commandLine(session.commands.gdb, "Copy the gdb command") : null);
 }
 
 customElements.define("hm-debug", HmDebug);

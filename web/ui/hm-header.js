@@ -34,13 +34,14 @@ class HmHeader extends HTMLElement {
 	#input = h("input", {
 		type: "search", id: "search", autocomplete: "off", spellcheck: "false", "aria-label": "Search or jump", "aria-keyshortcuts": "/",
 	});
-	#links = PAGES.map(([path, label]) => h("a", {href: href(path)}, label));
+	#links = PAGES.map(([path, label]) => h("a", {href: href(path), "data-label": label}, label));
 	#theme = h("button.quiet.icon", {onclick: () => choose(THEMES[chosen()].next)});
 	#user = h("span.user", {});
 
 	connectedCallback() {
 		if (this.firstChild)
 			return;
+		this.setAttribute("role", "banner");
 		fill(this,
 			h("a.brand", {href: "#/"}, h("img", {src: "icon.svg", alt: "", width: 20, height: 20}), "hermit"),
 			h("nav", {"aria-label": "Pages"}, this.#links),
@@ -68,11 +69,11 @@ class HmHeader extends HTMLElement {
 		keys.add("Everywhere", [
 			{key: "/", does: "Search or jump", run: () => this.focusSearch()},
 			{key: "?", does: "This list", run: showKeys},
-			{key: "Escape", does: "Close, clear, back"  , run: () => false},
+			{key: "Escape", does: "Close, clear, back", run: () => false},
 		]);
 		version().then(about => {
-			this.#user.textContent = `${about.user}@${about.host}`;
-			this.#user.title = `hermitd ${about.version} (${about.commit}) on ${about.host}` + (about.read_only ? ", read-only" : "");
+			this.#user.textContent = [about.user, about.host].filter(Boolean).join("@");
+			this.#user.title = `hermitd ${about.version}${about.commit ? ` (${about.commit})` : ""} on ${about.host ?? "this machine"}` + (about.read_only ? ", read-only" : "");
 			if (about.read_only)
 				this.#user.append(h("span.chip", {}, "read-only"));
 		}, () => {});

@@ -60,7 +60,7 @@ class HmRecHead extends HTMLElement {
 		if (!first)
 			return;
 		fill(this.#pages, [["events", "Timeline", `r/${rec.id}`], ["summary", "Summary", `r/${rec.id}/summary`]].map(([name, label, path]) =>
-			h("a", {href: href(path), "aria-current": name === this.active ? "page" : null}, label)));
+			h("a", {href: href(path), "data-label": label, "aria-current": name === this.active ? "page" : null}, label)));
 		this.#drawButtons();
 	}
 

@@ -199,7 +199,7 @@ class HmTable extends HTMLElement {
 	#row(row, at) {
 		const key = this.key(row);
 		const chosen = this.selection.has(key);
-		const tr = h("tr", {"data-at": at, "aria-rowindex": at + 2, "aria-selected": null},
+		const tr = h("tr", {"data-at": at, "aria-rowindex": at + 2},
 			this.selectable ? h("td.tick", {}, h("input", {
 				type: "checkbox", checked: chosen, "aria-label": this.selectLabel(row),
 				onchange: event => this.#toggle(row, event.target.checked),

@@ -26,7 +26,7 @@ class HmTabs extends HTMLElement {
 			this.#buttons.set(tab.id, h("button", {
 				type: "button", role: "tab", "aria-controls": tab.panel,
 				onclick: () => this.#choose(tab.id),
-			}, tab.label, tab.count === undefined ? null : h("span.n", {}, String(tab.count))));
+			}, h("span.name", {"data-label": tab.label}, tab.label), tab.count === undefined ? null : h("span.n", {}, String(tab.count))));
 		}
 		fill(this, [...this.#buttons.values()]);
 		this.selected = this.#buttons.has(this.#selected) ? this.#selected : list[0]?.id;

@@ -34,7 +34,7 @@ export function openMenu(button, items) {
 			button.focus();
 	});
 	menu.addEventListener("keydown", event => walk(menu, event));
-	(button.closest("dialog") ?? document.body).append(menu);
+	(button.closest("dialog, main") ?? document.body).append(menu);
 	button.setAttribute("aria-expanded", "true");
 	menu.showPopover();
 	place(menu, button.getBoundingClientRect());

@@ -33,10 +33,12 @@ class PageSummary extends HTMLElement {
 	#off = [];
 	#head = document.createElement("hm-rec-head");
 	#top = h("div.cards", {});
-	#note = h("div", {});
+	#note = h("div.notes", {});
 	#tabs = document.createElement("hm-tabs");
 	#panel = h("div.panel", {role: "tabpanel", id: "summary-panel", tabindex: -1});
 	#tables = {};
+	#folded = new Set();
+	#counted = -1;		/* events of the summary that was shown before */
 	#again = debounce(() => this.#loadAll(), AGAIN_MS);
 
 	constructor() {
@@ -115,8 +117,11 @@ class PageSummary extends HTMLElement {
 				this.dispatchEvent(new Event("hermit:page", {bubbles: true}));
 				this.#draw();
 				await Promise.all(PARTS.map(part => this.#loadPart(part, signal)));
-				/* what is still being counted is asked for again */
-				if (PARTS.some(part => this.#data[part]?.complete === false) && !rec.live)
+				/* what is still being counted is asked for again, until it stands still: a limit was hit */
+				const before = this.#counted;
+
+				this.#counted = this.#data.summary?.events ?? 0;
+				if (PARTS.some(part => this.#data[part]?.complete === false) && !rec.live && before !== this.#counted)
 					this.#timer = setTimeout(() => this.#loadAll(), AGAIN_MS);
 			});
 		} catch (error) {
@@ -154,7 +159,7 @@ class PageSummary extends HTMLElement {
 		if (!rec)
 			return;
 		fill(this.#note, rec.live ? partialNote("It is still being recorded: the numbers are those so far.") : null,
-			summary && !summary.complete && !rec.live ? partialNote(`Still counting: ${format.count(summary.events)} of ${format.count(rec.events)} events.`) : null,
+			summary && !summary.complete && !rec.live ? partialNote(`Counted so far: ${format.count(summary.events)} of ${format.count(rec.events)} events.`) : null,
 			rec.state === "truncated" ? partialNote(`The recording ends before the program: ${rec.reason ?? "the reason is not known"}. What was recorded can be replayed.`) : null,
 			rec.state === "broken" ? partialNote(`It cannot be read fully: ${rec.error}. Verify shows which part is damaged.`) : null);
 		this.#drawCards(rec, summary);
@@ -170,7 +175,7 @@ class PageSummary extends HTMLElement {
 				rec.crash ? h("a", {href: href(`r/${rec.id}`, {at: rec.crash.event})}, `${rec.crash.signal} at ${format.event(rec.crash.event)}`) : rec.reason ?? "\u00a0"),
 			card("System calls", summary ? show.short(summary.calls) : "\u00a0", summary ? `${format.count(errors)} failed (${format.percent(errors, summary.calls)})` : "\u00a0"),
 			card("Processes", show.count(rec.processes), format.plural(rec.threads, "thread")),
-			card("Waited", summary ? show.duration(calls.reduce((sum, row) => sum + Number(row.blocked_ns), 0)) : "\u00a0", "all threads, in calls that block"),
+			card("Waited", summary ? show.duration(calls.reduce((sum, row) => sum + Number(row.blocked_ns), 0)) : "\u00a0", "by all threads, in calls"),
 			h("section.card.wide", {}, h("h2", {}, "Signals and programs"), summary ? signalList(summary, rec.id) : "\u00a0"));
 	}
 
@@ -192,7 +197,7 @@ class PageSummary extends HTMLElement {
 			return;
 		}
 		if (part === "processes") {
-			fill(this.#panel, processTree(data.items, this.#id, this.#words));
+			fill(this.#panel, processTree(data.items, this.#id, this.#words, this.#folded));
 			return;
 		}
 		const table = this.#tables[this.#tab];

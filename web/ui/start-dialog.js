@@ -3,6 +3,7 @@ import {get, post} from "./api.js";
 import {fill, h, remember, uid} from "./dom.js";
 import {icon} from "./icons.js";
 import {openDialog} from "./dialogs.js";
+import {LABEL_HINT, LABEL_MAX} from "./actions.js";
 import {router} from "./router.js";
 
 /** {words, error}: "a 'b c' d\ e" -> ["a", "b c", "d e"] */
@@ -69,7 +70,7 @@ export function openStartDialog() {
 	const command = h("input.mono", {value: last.command ?? "", spellcheck: "false", autocomplete: "off", autofocus: true, required: true, placeholder: "./your-program --option 'two words'"});
 	const words = h("div.words", {"aria-live": "polite"});
 	const cwd = h("input.mono", {value: last.cwd ?? "", spellcheck: "false", autocomplete: "off", placeholder: "/"});
-	const label = h("input", {autocomplete: "off", maxlength: 200});
+	const label = h("input", {autocomplete: "off", maxlength: LABEL_MAX});
 	const keep = h("input", {type: "checkbox"});
 	const base = h("select", {}, [["host", "That of hermitd"], ["minimal", "Minimal (PATH, HOME, LANG)"], ["empty", "Empty"]].map(([value, text]) => h("option", {value}, text)));
 	const env = h("textarea.mono", {rows: 3, spellcheck: "false", placeholder: "NAME=VALUE"});
@@ -106,7 +107,7 @@ export function openStartDialog() {
 		title: "Record a program",
 		wide: true,
 		body: [
-			field("Command", command, words), field("Working directory", cwd), field("Label", label),
+			field("Command", command, words), field("Working directory", cwd), field("Label", label, h("small.muted", {}, LABEL_HINT)),
 			h("label.check", {}, keep, "Keep: never removed by housekeeping"),
 			h("details", {}, h("summary", {}, "Environment and scheduling"), h("div.inside", {},
 				field("Environment", base), field("More variables", env, h("small.muted", {}, "One NAME=VALUE a line")),

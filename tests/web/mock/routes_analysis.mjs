@@ -2,9 +2,8 @@
 import {readFileSync} from "node:fs";
 import {numbers} from "./world.mjs";
 
-const CLASSES = [["F_NET", "net"], ["F_FILE", "file"], ["F_MEM", "mem"], ["F_SIGNAL", "signal"], ["F_TIME", "time"], ["F_IPC", "ipc"], ["F_PROC", "proc"], ["F_DESC", "desc"]];
-const TABLE = [...readFileSync(new URL("../../../engine/syscalls.def", import.meta.url), "utf8").matchAll(/^SYS\((\w+), (\d+), (\w+), ([\w|]+)/gm)]
-	.map(([, name, number, how, flags]) => ({number: Number(number), name, how, class: CLASSES.find(([flag]) => flags.includes(flag))?.[1] ?? "proc"}));
+const TABLE = [...readFileSync(new URL("../../../engine/syscalls.def", import.meta.url), "utf8").matchAll(/^SYS\((\w+), (\d+), (\w+),/gm)]
+	.map(([, name, number, how]) => ({number: Number(number), name, class: how.toLowerCase()}));
 const COMMON = new Set(["read", "write", "openat", "close", "fstat", "mmap", "mprotect", "munmap", "brk", "rt_sigaction", "rt_sigprocmask", "ioctl", "pread64", "access", "pipe2",
 	"dup2", "getpid", "clone", "clone3", "execve", "exit_group", "wait4", "fcntl", "getcwd", "newfstatat", "readlink", "futex", "epoll_wait", "epoll_ctl", "accept4", "recvfrom", "sendto",
 	"socket", "connect", "bind", "listen", "setsockopt", "getrandom", "prlimit64", "set_robust_list", "rseq", "arch_prctl", "poll", "lseek", "getdents64", "statx", "clock_nanosleep", "writev"]);
@@ -49,7 +48,7 @@ function files(rec) {
 		const missing = at % 7 === 3;
 
 		return {path, opens: 1 + Math.floor(next() * 9), failed: missing ? 1 : 0, stats: Math.floor(next() * 5), reads: Math.floor(next() * 40), writes: at > 8 && at % 3 === 0 ? Math.floor(next() * 20) : 0,
-			bytes_read: Math.floor(10 ** (next() * 7)), bytes_written: at > 8 && at % 3 === 0 ? Math.floor(10 ** (next() * 6)) : 0, mapped: path.endsWith(".6"),
+			bytes_read: Math.floor(10 ** (next() * 7)), bytes_written: at > 8 && at % 3 === 0 ? Math.floor(10 ** (next() * 6)) : 0, mapped: path.endsWith(".6") ? 4 : 0,
 			first_event: Math.floor(next() * rec.events) + 1, last_event: rec.events, errors: missing ? {ENOENT: 1} : {}};
 	}), complete: !rec.live};
 }
@@ -69,7 +68,7 @@ function processes(rec) {
 		return {thread: at + 1, parent: at ? Math.floor(next() * at) + 1 : 0, pid: 4711 + at, exe: at ? "/usr/bin/sh" : `/usr/bin/${rec.program}`, command: at ? `sh -c 'step ${at}'` : rec.command,
 			exit: at ? {kind: "exited", code: at % 9 === 4 ? 1 : 0} : rec.exit, first_event: first, last_event: rec.events, start_ns: String(first * 1000), end_ns: rec.live ? null : String(rec.events * 1000),
 			threads: [{number: at + 1, tid: 4711 + at, name: at ? "sh" : rec.program.slice(0, 15), first_event: first, last_event: rec.events, start_ns: String(first * 1000), end_ns: null}]};
-	})};
+	}), complete: !rec.live};
 }
 
 /* --- diff: the left one row for row, the right one differs from DIVERGE on --- */
@@ -147,9 +146,11 @@ function diffRows(call) {
 function coverage({query, world, reply, headers}) {
 	const ids = query.getAll("id");
 	const chosen = ids.length ? ids.map(world.find).filter(Boolean) : world.recordings.slice(0, 400);
+	const skipped = chosen.filter(rec => rec.state === "broken");
+	const counted = chosen.filter(rec => rec.state !== "broken");
 	const all = new Map();
 
-	for (const rec of chosen) {
+	for (const rec of counted) {
 		for (const row of syscalls(rec)) {
 			const sum = all.get(row.name) ?? {number: row.number, name: row.name, class: row.class, calls: 0, recordings: 0};
 
@@ -163,7 +164,7 @@ function coverage({query, world, reply, headers}) {
 
 	if (headers.accept === "text/csv")
 		return reply.bytes(Buffer.from("number,name,calls\n" + rows.map(row => `${row.number},${row.name},${row.calls}\n`).join("")), "text/csv");
-	return reply.json({recordings: chosen.slice(0, 400).map(rec => ({id: rec.id, command: rec.command})), counted: chosen.length, not_counted: chosen.filter(rec => rec.state === "broken").map(rec => rec.id), totals,
+	return reply.json({recordings: chosen.map(rec => ({id: rec.id, command: rec.command})), counted: counted.length, not_counted: skipped.map(rec => rec.id), reasons: Object.fromEntries(skipped.map(rec => [rec.id, rec.error])), totals,
 		syscalls: rows, never: TABLE.filter(row => !all.has(row.name)).map(({number, name, class: group}) => ({number, name, class: group}))});
 }
 

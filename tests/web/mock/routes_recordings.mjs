@@ -146,7 +146,7 @@ function finish(work, rec, world) {
 	work.state = rec.state === "broken" ? "failed" : "done";
 	work.error = rec.error;
 	work.finished = new Date(world.now + 1200).toISOString();
-	work.result = work.state === "done" ? {text: `${rec.events} events, no difference`} : null;
+	work.result = work.state === "done" ? {seal: {before: rec.bytes * 4, after: rec.bytes}, "replay-check": {events: rec.events}}[work.kind] ?? {truncated: false} : null;
 	if (work.kind === "seal" && work.state === "done")
 		rec.state = "sealed";
 	world.tell("recording", {id: rec.id, what: "changed"});
@@ -191,8 +191,8 @@ function storage({world, reply}) {
 }
 
 export function routes(world) {
-	const about = {name: "hermit", version: "0.6.0", commit: "19c20a3", built: "2026-11-30", api: 1, read_only: world.readOnly, user: "root", host: "vm"};
-	const settings = {data_dir: "/root/.local/share/hermit", listen: ["127.0.0.1:7777", "unix:/run/user/0/hermit/http"], hosts: [], read_only: world.readOnly, allow_start: true,
+	const about = {name: "hermit", version: "0.6.0", commit: "19c20a3", built: "2026-11-30", api: "v1", read_only: world.readOnly, user: "root", host: "vm"};
+	const settings = {data_dir: "/root/.local/share/hermit", runtime_dir: "/run/user/0/hermit", addresses: ["127.0.0.1:7777", "unix:/run/user/0/hermit/http"], hosts: [], read_only: world.readOnly, allow_start: true,
 		keep_running: false, debuginfod: false, max_size: 200 * 2 ** 30, max_age_s: 30 * 86400, disk_floor: 2 ** 30, scan_every_s: 604800, max_recordings: 16, max_sessions: 16,
 		max_inspectors: 4, max_upload: 64 * 2 ** 30, max_connections: 512};
 	const find = (list, key) => call => {

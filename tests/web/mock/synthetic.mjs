@@ -192,7 +192,7 @@ export class Synthetic {
 			thread: number, parent: number === 1 ? 0 : 1, pid: 4100 + number, exe: this.dirty(`/usr/bin/${name}`), command: this.dirty(`${name} --threads 8`),
 			exit: number === this.crash?.thread ? {kind: "signaled", signal: "SIGSEGV"} : {kind: this.live ? "running" : "exited", code: 0}, ...life(number),
 			threads: this.threads.filter(([t, leader]) => t === number || leader === number).map(([t, , label]) => ({number: t, tid: 4100 + t, name: this.dirty(label), ...life(t)})),
-		}))};
+		})), complete: true};
 	}
 
 	/** Matches of a filter so far; goes on for at most budget_ms. */
@@ -229,12 +229,13 @@ export class Synthetic {
 		const dir = params.get("dir") ?? "nearest";
 		if (!s.match) {
 			const at = Math.min(this.count, Math.max(1, event + (dir === "next" ? 1 : dir === "previous" ? -1 : 0)));
-			return {event: at, offset: at - 1};
+			return {event: at, offset: at - 1, complete: true, total: this.count};
 		}
 		let at = lowerBound(s.hits, dir === "next" ? event + 1 : event);
 		if (dir === "previous" || (dir === "nearest" && at >= s.hits.length))
 			at--;
-		return at >= 0 && at < s.hits.length ? {event: s.hits[at], offset: at} : {event: null, offset: null};
+		const [found, offset] = at >= 0 && at < s.hits.length ? [s.hits[at], at] : [null, null];
+		return {event: found, offset, complete: s.scanned >= this.count, total: s.hits.length};
 	}
 
 	timeline(params) {
@@ -242,7 +243,7 @@ export class Synthetic {
 		const to = Math.max(from + 1, Number(params.get("to_ns") ?? this.end));
 		const buckets = Math.min(4000, Math.max(10, Number(params.get("buckets") ?? 1200)));
 		const width = (to - from) / buckets;
-		const lanes = this.threads.map(([t, , name]) => ({thread: t, tid: 4100 + t, pid: this.pidOf(t), name: this.dirty(name), start_ns: String(this.time[this.first[t] ?? 1]), end_ns: this.live ? null : String(this.end),
+		const lanes = this.threads.map(([t, leader, name]) => ({total: 0, thread: t, process: leader || t, tid: 4100 + t, pid: this.pidOf(t), name: this.dirty(name), start_ns: String(this.time[this.first[t] ?? 1]), end_ns: this.live ? null : String(this.end),
 			counts: new Array(buckets).fill(0), errors: new Array(buckets).fill(0), blocked: new Array(buckets).fill(0)}));
 		const start = lowerBound(this.time.subarray(1, this.count + 1), from) + 1;
 		const marks = this.marks().filter(m => Number(m.time_ns) >= from && Number(m.time_ns) < to);
@@ -251,6 +252,7 @@ export class Synthetic {
 		for (; i <= this.count && this.time[i] < to; i++) {
 			const b = Math.min(buckets - 1, Math.floor((this.time[i] - from) / width));
 			const lane = lanes[this.thread[i] - 1];
+			lane.total++;
 			lane.counts[b]++;
 			lane.errors[b] += this.failed[i];
 			if (this.duration[i])
@@ -258,7 +260,7 @@ export class Synthetic {
 			if (events.length <= buckets * 4)
 				events.push([i, this.time[i] - from, this.thread[i], this.kind[i], CALLS[this.call[i]][1], this.failed[i], this.duration[i] ? this.time[i] - from + this.duration[i] : 0]);
 		}
-		return {from_ns: String(from), to_ns: String(to), bucket_ns: String(width), buckets, end_ns: String(this.end), last: this.count, complete: true, lanes, marks, events: i - start <= buckets * 4 ? events : null};
+		return {from_ns: String(from), to_ns: String(to), bucket_ns: String(Math.ceil(width)), buckets, end_ns: String(this.end), last: this.count, complete: true, lanes_total: lanes.length, lanes, marks, events: i - start <= buckets * 4 ? events : null};
 	}
 
 	marks() {
@@ -285,7 +287,7 @@ export class Synthetic {
 	}
 
 	addBookmark({event, text = "", thread = null, position = null}) {
-		const b = {id: String(this.nextBookmark++), event, position, thread, text, author: "root", created: "2026-11-30T22:40:00Z", changed: "2026-11-30T22:40:00Z"};
+		const b = {id: String(this.nextBookmark++), event, position, thread, text, author: "root", created: "2026-11-30T22:40:00.000Z", changed: "2026-11-30T22:40:00.000Z"};
 		this.bookmarks.push(b);
 		return b;
 	}

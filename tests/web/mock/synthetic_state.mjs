@@ -15,6 +15,7 @@ function detail(rec, i) {
 		buffer: text.startsWith('"') && !path ? 0 : null}));
 	out.returned = call ? {text: row.result, value: row.failed ? "0xffffffffffffffff" : hex(mix(i) % 4096)} : null;
 	out.effects = call ? [{kind: "mem", addr: "0x7f2100002000", len: mix(i * 7 + 1) % 4096}] : [];
+	out.effects_total = out.effects.length;
 	out.buffers = out.arguments.some(a => a.buffer === 0) ? [{index: 0, direction: row.name === "read" || row.name === "recvfrom" ? "out" : "in", kind: "mem", argument: 1, addr: "0x7f2100002000", len: 16 + mix(i * 7 + 1) % 40960, thread: row.thread}] : [];
 	return {...out, siginfo: row.kind === "signal" ? `si_signo=${row.name}, si_code=SEGV_MAPERR, si_addr=0x10` : null, exec: null, child: null, status: null, text: null,
 		previous_same_thread: rec.previous[i] || null, next_same_thread: rec.next[i] || null};

@@ -2,7 +2,8 @@
  *
  *	test("recordings: sorts by size", {scenario: "few", theme: "dark", width: 1440, height: 900, allow: /404/}, async ({page, url, world, open, axe, check}) => {..});
  *
- * Each test has its own mock server (tests/web/mock) and its own browser context. Whatever the page writes as an error to the console, each
+ * Each test has its own mock server (tests/web/mock), or with {real: [[argv], ...]} a hermitd of its own with recordings of these programs (real.mjs; login()
+ * gives a link that logs in), and its own browser context. Whatever the page writes as an error to the console, each
  * exception nobody caught, each dialog (hostile strings must not run) and each answer of 500 fails it; allow is for errors that a test wants. */
 import {createRequire} from "node:module";
 import {existsSync} from "node:fs";
@@ -10,6 +11,7 @@ import {fileURLToPath} from "node:url";
 import {dirname, join, resolve} from "node:path";
 import assert from "node:assert/strict";
 import {start} from "../mock/server.mjs";
+import {startReal} from "./real.mjs";
 
 export const HERE = dirname(fileURLToPath(import.meta.url));
 export const MODULES = join(resolve(process.env.BUILD_DIR ?? join(HERE, "../../../build")), "web-tests");
@@ -75,12 +77,12 @@ async function axe(page, what = {}) {
 }
 
 export async function runTest({options, fn}) {
-	const server = await start({scenario: options.scenario});
+	const server = options.real ? await startReal(options.real, Skipped) : await start({scenario: options.scenario});
 	const {context, page, faults} = await newPage(options);
 
 	try {
 		await fn({
-			page, context, url: server.url, world: server.world, check: assert, axe: what => axe(page, what), skip: why => {
+			page, context, url: server.url, world: server.world, login: server.login, check: assert, axe: what => axe(page, what), skip: why => {
 				throw new Skipped(why);
 			},
 			/* open a hash route and wait until the page element is there */
