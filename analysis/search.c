@@ -535,6 +535,21 @@ int searches_find(struct searches *s, const struct store_id *id, const struct fi
 	return 0;
 }
 
+void searches_forget(struct searches *s, const struct store_id *id)
+{
+	pthread_mutex_lock(&s->lock);
+	for (struct search **at = &s->search, *q; (q = *at);) {
+		if (strncmp(q->key, id->hex, STORE_ID_LEN) == 0) {
+			*at = q->next;
+			search_unref(q);
+		} else {
+			at = &q->next;
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	drop_evindex(s, id);
+}
+
 size_t search_get(struct search *q, uint64_t offset, size_t n, uint32_t *ret)
 {
 	pthread_mutex_lock(&q->lock);

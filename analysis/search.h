@@ -24,6 +24,9 @@ void searches_free(struct searches *s);
 /* The index of a recording, with what could be added to it within budget_ns (0: as it is). To be given back by evindex_unref(). */
 int searches_evindex(struct searches *s, const struct store_id *id, uint64_t budget_ns, struct evindex **ret, struct errinfo *ei) MUST_CHECK;
 
+/* The recording has gone: nothing of it is kept any more, as soon as nobody uses it. */
+void searches_forget(struct searches *s, const struct store_id *id);
+
 struct search_state {
 	uint64_t found;   /* matches so far */
 	uint64_t scanned; /* events looked at */

@@ -52,7 +52,7 @@ static int run(const struct cmd_call *call)
 	const struct values *v = call->values;
 	struct store *s CLEANUP(store_freep) = NULL;
 	struct follow f = { .output = true, .to_the_end = true, .idle = pass_on, .ctx = &f };
-	int r = stores_open_resolve(v->data_dir, call->argv[0], &s, &f.id);
+	int r = stores_open_resolve_live(v->data_dir, call->argv[0], &s, &f.id);
 
 	if (r)
 		return r;

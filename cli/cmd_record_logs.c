@@ -14,7 +14,7 @@ static int run(const struct cmd_call *call)
 	const struct values *v = call->values;
 	struct store *s CLEANUP(store_freep) = NULL;
 	struct store_id id;
-	int r = stores_open_resolve(v->data_dir, call->argv[0], &s, &id);
+	int r = stores_open_resolve_live(v->data_dir, call->argv[0], &s, &id);
 
 	return r ? r : follow_run(&(struct follow){ .store = s, .id = id, .output = true, .to_the_end = v->follow });
 }

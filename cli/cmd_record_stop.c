@@ -35,7 +35,7 @@ static int run(const struct cmd_call *call)
 	struct store *s CLEANUP(store_freep) = NULL;
 	uint64_t until = os_mono_ns() + WAIT_S * 1000000000ull;
 	struct store_id id;
-	int r = stores_open_resolve(v->data_dir, call->argv[0], &s, &id);
+	int r = stores_open_resolve_live(v->data_dir, call->argv[0], &s, &id);
 
 	if (r)
 		return r;

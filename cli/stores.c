@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "cli/fail.h"
+#include "store/live.h"
 
 static int find_dir(const char *dir, char **ret)
 {
@@ -99,6 +100,33 @@ int stores_open_resolve(const char *dir, const char *text, struct store **ret, s
 	int r = stores_open(dir, false, &s);
 
 	if (!r)
+		r = stores_resolve(s, text, ret_id);
+	if (!r)
+		*ret = TAKE(s);
+	return r;
+}
+
+static bool find_live(struct store *s, struct store_id *ret)
+{
+	struct store_id *ids CLEANUP(freep) = NULL;
+	size_t n = 0;
+
+	if (store_list(s, &ids, &n) < 0)
+		return false;
+	while (n-- > 0)
+		if (store_is_live(s, &ids[n])) {
+			*ret = ids[n];
+			return true;
+		}
+	return false;
+}
+
+int stores_open_resolve_live(const char *dir, const char *text, struct store **ret, struct store_id *ret_id)
+{
+	struct store *s CLEANUP(store_freep) = NULL;
+	int r = stores_open(dir, false, &s);
+
+	if (!r && (text || !find_live(s, ret_id)))
 		r = stores_resolve(s, text, ret_id);
 	if (!r)
 		*ret = TAKE(s);

@@ -21,6 +21,8 @@ int stores_open_if_there(const char *dir, struct store **ret) MUST_CHECK;
 int stores_resolve(struct store *s, const char *text, struct store_id *ret) MUST_CHECK;
 /* Opens the store in dir and resolves. */
 int stores_open_resolve(const char *dir, const char *text, struct store **ret, struct store_id *ret_id) MUST_CHECK;
+/* The same, but NULL is the newest one that is being recorded, if there is any. */
+int stores_open_resolve_live(const char *dir, const char *text, struct store **ret, struct store_id *ret_id) MUST_CHECK;
 /* For calls that give ERR_BUSY while the background sealer of a finished recording works on it: sleeps a moment and says whether to
  * try again. False for other results, while it is being recorded, and after STORES_PATIENCE_S seconds. */
 #define STORES_PATIENCE_S 120

@@ -23,6 +23,7 @@
 #include "daemon/inspectors_priv.h"
 #include "daemon/jobs_priv.h"
 #include "daemon/limits_priv.h"
+#include "daemon/sessions_priv.h"
 #include "store/live.h"
 #include "store/maintain.h"
 
@@ -38,7 +39,7 @@
 #define RETENTION_NS (30 * S)
 /* A recording that nobody has sealed for so long was left by somebody who was killed. */
 #define LEFT_NS (600 * S)
-#define USAGE_NS (60 * S)
+#define USAGE_NS (15 * S)
 /* Blobs are spared for an hour after they were used. */
 #define GC_AFTER_NS (65 * 60 * S)
 
@@ -217,7 +218,7 @@ static int statvfs_free(void *ctx UNUSED, const char *dir, uint64_t *ret)
 	return 0;
 }
 
-static char *low_reason(struct house *h, uint64_t free_bytes)
+static char *low_reason(const struct house *h, uint64_t free_bytes)
 {
 	struct buf b CLEANUP(buf_done);
 
@@ -258,28 +259,27 @@ static void watch_space(struct house *h, uint64_t now)
 	}
 }
 
+/* As it is now: a second ago is long on a disk that fills up. */
+static bool is_low(const struct house *h, uint64_t *ret_free)
+{
+	return h->d->cfg->disk_floor && h->free_fn(h->free_ctx, h->d->cfg->data_dir, ret_free) == 0 && *ret_free < h->d->cfg->disk_floor;
+}
+
 bool house_disk_low(const struct house *h)
 {
-	struct house *self = (struct house *)h;
 	uint64_t bytes;
 
-	/* as it is now: a second ago is long on a disk that fills up */
-	if (h->d->cfg->disk_floor && h->free_fn(h->free_ctx, h->d->cfg->data_dir, &bytes) == 0) {
-		pthread_mutex_lock(&self->lock);
-		self->free_bytes = bytes;
-		pthread_mutex_unlock(&self->lock);
-		return bytes < h->d->cfg->disk_floor;
-	}
-	return false;
+	return is_low(h, &bytes);
 }
 
 int house_disk_refusal(const struct house *h, struct errinfo *ei)
 {
 	char *reason CLEANUP(freep) = NULL;
+	uint64_t bytes;
 
-	if (!house_disk_low(h))
+	if (!is_low(h, &bytes))
 		return 0;
-	reason = low_reason((struct house *)h, h->free_bytes);
+	reason = low_reason(h, bytes);
 	return errinfo_set(ei, -ENOSPC, "%s", reason ? reason : "the disk is full");
 }
 
@@ -308,6 +308,7 @@ struct rows {
 	struct retention_item *items;
 	uint64_t *bytes;
 	enum retention_why *why;
+	bool *spared; /* in the order of the view */
 };
 
 static void rows_done(struct rows *t)
@@ -317,11 +318,12 @@ static void rows_done(struct rows *t)
 	free(t->items);
 	free(t->bytes);
 	free(t->why);
+	free(t->spared);
 }
 
-static bool is_spared(const struct catalog_entry *e)
+static bool is_spared(struct house *h, const struct catalog_entry *e)
 {
-	return e->keep || e->live || e->state == RECORDING_OPEN;
+	return e->keep || e->live || e->state == RECORDING_OPEN || (h->d->sessions && sessions_use(h->d->sessions, &e->id));
 }
 
 /* Spared ones first, then from the newest to the oldest: so a blob counts at the last one that needs it. */
@@ -335,17 +337,23 @@ static int fill_rows(struct house *h, const struct catalog_view *v, struct rows 
 	t->items = os_calloc(v->n + 1, sizeof(*t->items));
 	t->bytes = os_calloc(v->n + 1, sizeof(*t->bytes));
 	t->why = os_calloc(v->n + 1, sizeof(*t->why));
-	if (!t->e || !t->ids || !t->items || !t->bytes || !t->why)
+	t->spared = os_calloc(v->n + 1, sizeof(*t->spared));
+	if (!t->e || !t->ids || !t->items || !t->bytes || !t->why || !t->spared)
 		return -ENOMEM;
+	/* asked once: sessions come and go */
+	for (size_t i = 0; i < v->n; i++)
+		t->spared[i] = is_spared(h, v->entry[i]);
 	for (int spared = 1; spared >= 0; spared--)
 		for (size_t i = 0; i < v->n; i++)
-			if (is_spared(v->entry[i]) == spared)
+			if (t->spared[i] == spared) {
+				t->items[n].spared = spared;
 				t->e[n++] = v->entry[i];
+			}
 	for (size_t i = 0; i < n; i++)
 		t->ids[i] = t->e[i]->id;
 	r = h->d->cfg->max_size ? store_shares(h->store, t->ids, n, t->bytes) : 0;
 	for (size_t i = 0; i < n; i++)
-		t->items[i] = (struct retention_item){ .start_ns = t->e[i]->start_wall_ns, .bytes = t->bytes[i], .spared = is_spared(t->e[i]) };
+		t->items[i] = (struct retention_item){ .start_ns = t->e[i]->start_wall_ns, .bytes = t->bytes[i], .spared = t->items[i].spared };
 	return r;
 }
 
@@ -355,8 +363,10 @@ static void apply_retention(struct house *h, const struct catalog_view *v, uint6
 	struct rows t CLEANUP(rows_done) = { 0 };
 	bool removed = false;
 
-	if (!cfg->max_age_s && !cfg->max_size)
+	/* sizes are what costs: all manifests are read for them */
+	if (!cfg->max_age_s && (!cfg->max_size || v->version == h->retention_version))
 		return;
+	h->retention_version = v->version;
 	if (fill_rows(h, v, &t) < 0)
 		return;
 	retention_choose(t.items, v->n, wall, cfg->max_age_s, cfg->max_size, t.why);

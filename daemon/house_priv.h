@@ -9,7 +9,7 @@
 struct retention_item {
 	uint64_t start_ns; /* wall time */
 	uint64_t bytes;    /* that its removal frees */
-	bool spared;       /* keep mark, or live */
+	bool spared;       /* keep mark, live, or being debugged */
 };
 
 enum retention_why { RETENTION_STAYS, RETENTION_AGE, RETENTION_SIZE };

@@ -9,6 +9,7 @@
 #include "daemon/sessions_priv.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct session {
 
 struct sessions {
 	struct daemon *d;
+	pthread_mutex_t lock; /* held to change the list and states: others than the loop's thread look at them */
 	struct session *first; /* newest first */
 	struct loop_source *timer;
 	bool draining;
@@ -153,7 +155,9 @@ static json_t *session_json(const struct session *s)
 
 static void set_state(struct session *s, enum session_state state)
 {
+	pthread_mutex_lock(&s->all->lock);
 	s->state = state;
+	pthread_mutex_unlock(&s->all->lock);
 	feed_publish(s->all->d->feed, "session", session_json(s));
 }
 
@@ -192,7 +196,9 @@ static void forget(struct sessions *all, struct session *s)
 
 	while (*p != s)
 		p = &(*p)->next;
+	pthread_mutex_lock(&all->lock);
 	*p = s->next;
+	pthread_mutex_unlock(&all->lock);
 	session_free(s);
 }
 
@@ -216,6 +222,17 @@ unsigned sessions_count(const struct sessions *all)
 	for (const struct session *s = all->first; s; s = s->next)
 		n += !is_over(s);
 	return n;
+}
+
+bool sessions_use(struct sessions *all, const struct store_id *recording)
+{
+	bool used = false;
+
+	pthread_mutex_lock(&all->lock);
+	for (const struct session *s = all->first; s && !used; s = s->next)
+		used = !is_over(s) && strcmp(s->recording.hex, recording->hex) == 0;
+	pthread_mutex_unlock(&all->lock);
+	return used;
 }
 
 /* --- the child --- */
@@ -373,8 +390,10 @@ static int make(struct sessions *all, const struct daemon_session_spec *spec, st
 		r = start(s);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "start %s", all->d->cfg->session_binary);
+	pthread_mutex_lock(&all->lock);
 	s->next = all->first;
 	all->first = s;
+	pthread_mutex_unlock(&all->lock);
 	*ret = s;
 	s = NULL;
 	log_info("session %s: recording %s, process %d", (*ret)->id, (*ret)->recording.hex, (int)child_pid((*ret)->child));
@@ -392,6 +411,7 @@ int sessions_new(struct daemon *d, struct sessions **ret)
 	if (!all)
 		return -ENOMEM;
 	all->d = d;
+	pthread_mutex_init(&all->lock, NULL);
 	r = loop_add_timer(d->loop, "sessions", SWEEP_NS, SWEEP_NS, on_timer, all, &all->timer);
 	if (r < 0) {
 		sessions_free(all);
@@ -408,6 +428,7 @@ void sessions_free(struct sessions *all)
 	loop_remove(all->timer);
 	while (all->first)
 		forget(all, all->first);
+	pthread_mutex_destroy(&all->lock);
 	free(all);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include "analysis/search.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "store/maintain.h"
@@ -258,6 +259,7 @@ int web_recording_delete(struct web_request *q)
 		return r;
 	readers_forget(q->web->readers, &id);
 	exports_forget(q->web->exports, &id);
+	searches_forget(q->web->searches, &id);
 	daemon_refresh(q->web->daemon);
 	q->etag[0] = '\0';
 	return web_reply_empty(q, 204);

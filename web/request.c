@@ -355,7 +355,7 @@ int web_accept(struct web_request *q, const char *const *types, int *ret)
 
 	web_set_header(q, "Vary", "Accept");
 	if (i >= 0) {
-		*ret = i;
+		q->form = *ret = i;
 		return 0;
 	}
 	for (i = 0; types[i]; i++)

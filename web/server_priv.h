@@ -35,7 +35,7 @@ struct conns {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct conn *first;
-	size_t n;
+	_Atomic size_t n;
 	bool stop;
 	pthread_t watch;
 	bool watching;
@@ -111,6 +111,7 @@ struct web_request {
 	struct store_reader *reader[WEB_READERS_PER_REQUEST];
 	struct stream *stream;
 	char etag[WEB_HEADER_BYTES]; /* with its quotes, "" = none */
+	int form; /* which of those a resource has was chosen by web_accept() */
 	bool immutable, no_cache;
 	size_t n_headers;
 	struct {

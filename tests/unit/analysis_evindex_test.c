@@ -272,6 +272,12 @@ START_TEST(searches)
 	find_all(s, &id, "resumed \"read(3\" #..#100", &again, &state);
 	ck_assert_uint_ge(state.found, 8);
 	search_unref(again);
+	/* what is in use stays, the next one begins anew */
+	searches_forget(s, &id);
+	ck_assert_uint_eq(search_get(q, 0, 4, got), 4);
+	find_all(s, &id, "errno:EBADF", &again, &state);
+	ck_assert(again != q && state.complete);
+	search_unref(again);
 	search_unref(q);
 	searches_free(s);
 	help_close(&h);

@@ -67,6 +67,7 @@ START_TEST(ready)
 	begin(&hd, "echo \"$@\" > \"$3/args\"; " SERVE);
 	id = open_session(&hd, 77, "12");
 	HELP_UNTIL(&hd, is(&hd, id, "ready"));
+	ck_assert(sessions_use(hd.d.sessions, &rec));
 	j = get(&hd, id);
 	c = json_object_get(j, "commands");
 	ck_assert_str_eq(help_text(j, "recording"), rec.hex);
@@ -102,6 +103,7 @@ START_TEST(ready)
 	ck_assert(json_is_null(json_object_get(j, "error")) && json_is_null(json_object_get(j, "address")));
 	json_decref(j);
 	ck_assert_uint_eq(sessions_count(hd.d.sessions), 0);
+	ck_assert(!sessions_use(hd.d.sessions, &rec));
 	OK(daemon_session_end(&hd.d, id));
 	FAILS(ERR_NOT_FOUND, daemon_session_get(&hd.d, id, &j));
 	FAILS(ERR_NOT_FOUND, daemon_session_end(&hd.d, id));

@@ -1,4 +1,6 @@
 """Long work and debug sessions."""
+import os
+import signal
 import socket
 
 JOBS = "/api/v1/jobs"
@@ -136,3 +138,49 @@ def test_session_refused(t):
     assert t.post(SESSIONS, {"recording": "f" * 32}).code == "no-such-recording"
     assert t.get(SESSIONS + "/nonsense").code == "not-found"
     assert t.delete(SESSIONS + "/nonsense").code == "not-found"
+
+
+def children(t, *words):
+    """Processes of hermitd whose command has the words."""
+    found = []
+    for pid in os.listdir("/proc"):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as f:
+                command = f.read().split(b"\0")
+            with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as f:
+                parent = int(f.read().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if parent == t.server.process.pid and all(w.encode() in command for w in words):
+            found.append(int(pid))
+    return found
+
+
+def test_killed_session(t):
+    id = t.finished("tree")
+    s = opened(t, id)
+    assert s["state"] == "ready", s
+    (pid,) = children(t, "replay", "--serve-only", id)
+    os.kill(pid, signal.SIGKILL)
+    t.wait(lambda: t.get(SESSIONS + "/" + s["id"]).json["state"] == "failed")
+    assert "killed by SIGKILL" in t.get(SESSIONS + "/" + s["id"]).json["error"]
+    assert t.delete(SESSIONS + "/" + s["id"]).status == 204
+
+
+def test_killed_inspector(t):
+    id = t.finished("crash")
+    where = "/api/v1/recordings/%s/events/20/registers" % id
+    first = t.get(where)
+    assert first.status == 200, first.body
+    (pid,) = children(t, "inspect", id)
+    os.kill(pid, signal.SIGKILL)
+    answers = []
+
+    def works():
+        answers.append(t.get(where))
+        return answers[-1].status == 200
+
+    t.wait(works)
+    assert all(a.status == 503 and "inspector" in a.json["detail"] for a in answers[:-1]), [a.body for a in answers]
+    assert answers[-1].json == first.json
+    assert children(t, "inspect", id) != [pid]

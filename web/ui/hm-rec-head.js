@@ -20,6 +20,7 @@ import {toast, toastError} from "./hm-toasts.js";
 class HmRecHead extends HTMLElement {
 	active = "events";
 	at = () => null;
+	debugKey = "d";		/* on the timeline d means later */
 	#recording = null;
 	#extra = [];
 	#readOnly = false;
@@ -70,7 +71,7 @@ class HmRecHead extends HTMLElement {
 		if (!rec)
 			return;
 		fill(this.#buttons,
-			h("button", {disabled: rec.state === "broken", onclick: () => openDebugDialog(this.#recording, this.at()), title: "Debug (d)"}, icon("debug"), "Debug"),
+			h("button", {disabled: rec.state === "broken", onclick: () => openDebugDialog(this.#recording, this.at()), title: `Debug (${this.debugKey})`}, icon("debug"), "Debug"),
 			h("button", {onclick: () => this.#share(), title: "Copy a link to this moment"}, icon("link"), "Share"),
 			this.#extra,
 			h("button.icon", {"aria-label": "Actions", "aria-haspopup": "menu", "aria-expanded": "false", onclick: event => openMenu(event.currentTarget,

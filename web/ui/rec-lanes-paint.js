@@ -4,7 +4,8 @@
  */
 import {cssColor} from "./theme.js";
 
-export const LANE_PX = 20;
+export let LANE_PX = 20;		/* grow with the font of the page: scaleLanes() */
+export let RULER_PX = 20;
 const GROUP = 32;
 const BITMAP_SETS = 14;
 const MARK_NEAR_PX = 3;
@@ -36,6 +37,16 @@ export function colors() {
 		palette.words = {running: rgb(palette.running), blocked: rgb(palette.blocked), error: rgb(palette.error), line: rgb(palette.line)};
 	}
 	return palette;
+}
+
+/** @returns {boolean} whether the lanes have another height now */
+export function scaleLanes(remPx) {
+	const px = Math.round(1.25 * remPx);
+	const other = px !== LANE_PX;
+
+	if (other)
+		LANE_PX = RULER_PX = px;
+	return other;
 }
 
 /** One lane of a tile: the sum over its threads. */
@@ -89,6 +100,7 @@ export class LanePainter {
 	#sets = [];
 	#layout = null;
 	#serial = -1;
+	#lanePx = 0;
 
 	constructor() {
 		this.peakRate = 0;
@@ -96,12 +108,13 @@ export class LanePainter {
 
 	/** rows: of laneRows(); whole: the tile of the whole recording, for the scale of the heights */
 	prepare(rows, whole) {
-		if (this.#layout !== rows || this.#serial !== paletteSerial) {
+		if (this.#layout !== rows || this.#serial !== paletteSerial || this.#lanePx !== LANE_PX) {
 			for (const tile of this.#sets)
 				tile.bitmaps.clear();
 			this.#sets = [];
 			this.#layout = rows;
 			this.#serial = paletteSerial;
+			this.#lanePx = LANE_PX;
 		}
 		let peak = 0;
 		for (const lane of whole?.lanes.values() ?? [])
