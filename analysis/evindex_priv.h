@@ -6,7 +6,7 @@
 #include "analysis/names.h"
 
 #define EVINDEX_MAGIC "HERMITEX"
-#define EVINDEX_VERSION 2u
+#define EVINDEX_VERSION 3u
 #define EVINDEX_HEAD_BYTES 4096u /* records begin there */
 
 /* First bytes of STORE/cache/ID.events. Behind the records: threads, offsets of names (u32), their text. */

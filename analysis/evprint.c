@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include "base/json.h"
 #include "base/os.h"
@@ -488,8 +489,11 @@ int evprint_errno(const struct event *ev)
 {
 	bool result = ev->kind == EVENT_SYSCALL || ev->kind == EVENT_SYSCALL_EXIT;
 
+	/* what sigreturn gives back is whatever the register held */
+	if (!result || ev->sysno == SYS_rt_sigreturn)
+		return 0;
 	/* umask() and the like have no errors */
-	return result && ev->result < 0 && ev->result >= -4095 && sys_row(ev->sysno)->ret != SYS_ARG_UINT ? (int)-ev->result : 0;
+	return ev->result < 0 && ev->result >= -4095 && sys_row(ev->sysno)->ret != SYS_ARG_UINT ? (int)-ev->result : 0;
 }
 
 static void row_call(const struct evprint *p, const struct event *ev, struct evprint_row *row)
@@ -635,13 +639,14 @@ static int add_data(struct evprint *p, const struct effect *e, size_t max, json_
 
 static int add_names(const struct event *ev, json_t *obj)
 {
-	const char *error = ev->result < 0 && ev->result > -4096 ? sysprint_errno((int)-ev->result) : NULL;
+	int e = evprint_errno(ev);
+	const char *error = e ? sysprint_errno(e) : NULL;
 	char name[24];
 	int r = 0;
 
 	if (json_object_get(obj, "sysno"))
 		r = jsonx_set_str(obj, "syscall", sys_name(ev->sysno, name));
-	if (r >= 0 && error && json_object_get(obj, "result"))
+	if (r >= 0 && error)
 		r = jsonx_set_str(obj, "errno", error);
 	if (r >= 0 && ev->kind == EVENT_SIGNAL)
 		r = jsonx_set_str(obj, "signal", sysprint_signal((int)ev->signo, name));

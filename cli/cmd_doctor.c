@@ -35,7 +35,7 @@ static const struct {
 	{ "store", true, probe_store, "there is no place for recordings", "choose a writable directory with --data-dir" },
 	{ "tsc trap", false, probe_tsc, "programs that read the time stamp counter themselves can differ in replay", NULL },
 	{ "cpuid faulting", false, probe_cpuid,
-	  "programs see the CPU as it is: recordings replay only on CPUs with the same features, and --cpu-profile has no effect", NULL },
+	  "programs see the CPU as it is: recordings replay only on CPUs with the same features, programs that use RDRAND or RDSEED diverge, and --cpu-profile has no effect", NULL },
 	{ "pagemap scan", false, probe_pagemap,
 	  "places where threads are preempted are told by hashing more memory, and in large programs not proved "
 	  "(docs/ASYNC.md); Linux 6.7 has it", NULL },

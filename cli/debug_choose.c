@@ -50,36 +50,6 @@ static bool fits(const struct manifest_process *p, const char *want)
 	return (p->exe && (!strcmp(p->exe, want) || !strcmp(last_part(p->exe), want))) || (p->command && is_command(p->command, want));
 }
 
-static bool is_crash(int status)
-{
-	if (status == -1 || !WIFSIGNALED(status))
-		return false;
-	switch (WTERMSIG(status)) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGILL:
-	case SIGFPE:
-	case SIGABRT:
-	case SIGTRAP:
-	case SIGSYS:
-	case SIGQUIT:
-		return true;
-	}
-	return false;
-}
-
-const struct manifest_process *debug_crashed(const struct manifest *m)
-{
-	const struct manifest_process *found = NULL;
-
-	if (m->processes && m->process[0].status != -1 && WIFSIGNALED(m->process[0].status))
-		return &m->process[0];
-	for (uint64_t i = 0; i < m->processes; i++)
-		if (is_crash(m->process[i].status) && (!found || m->process[i].last_event > found->last_event))
-			found = &m->process[i];
-	return found;
-}
-
 /* Without a list of processes only a number can be taken at its word. */
 static int choose_unknown(const char *want, pid_t *ret_pid)
 {
@@ -99,7 +69,7 @@ int debug_choose_process(const struct manifest *m, const char *want, const struc
 	if (!m->processes)
 		return choose_unknown(want, ret_pid);
 	if (!want) {
-		found = debug_crashed(m);
+		found = manifest_crashed(m);
 		found = found ? found : &m->process[0];
 	}
 	for (uint64_t i = 0; want && i < m->processes; i++) {
@@ -230,6 +200,8 @@ int debug_find_crash(struct store_reader *r, const struct manifest_process *p, u
 	free(m.v);
 	if (rc < 0)
 		return rc;
+	if (!found && p && p->status != -1 && WIFSIGNALED(p->status))
+		found = p->last_event; /* SIGKILL is never delivered: its end */
 	if (!found)
 		return ERR_NOT_FOUND;
 	*ret_event = found;

@@ -9,13 +9,10 @@
  * *ret is NULL when the manifest does not know its processes (cut off, or still being recorded) and that matters not: want is a
  * pid (*ret_pid) or NULL. ERR_NOT_FOUND; ERR_AMBIGUOUS: several; -ENODATA: the manifest would have to know them. */
 int debug_choose_process(const struct manifest *m, const char *want, const struct manifest_process **ret, pid_t *ret_pid) MUST_CHECK;
-/* The process whose fatal fault (SIGSEGV, SIGABRT, ...) the recording is about, NULL = none: the first one if it ended by a signal at
- * all, else the last one to crash. */
-const struct manifest_process *debug_crashed(const struct manifest *m);
 /* Appends lines of pid, events, result and program; want as above, NULL = all. At most `max` of them, then how many more. */
 void debug_put_processes(struct buf *out, const struct manifest *m, const char *want, unsigned max);
 /* The event at which a fatal signal killed the process (NULL: any), the last one: ERR_NOT_FOUND, or errors of reading. Reads from the process's first
- * event on. */
+ * event on. A process that was killed without a signal being delivered (SIGKILL): its end. */
 int debug_find_crash(struct store_reader *r, const struct manifest_process *p, uint64_t *ret_event, struct errinfo *ei) MUST_CHECK;
 /* Appends the commands of a list "b main; c; printf \"a;b\"" to *v (owned array of owned strings, NULL-terminated). ';' in quotes or behind a backslash separates
  * not. -ENOMEM. */

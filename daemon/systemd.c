@@ -118,7 +118,8 @@ int systemd_notify(const struct systemd *s, const char *text)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (sendto(fd, text, n, MSG_NOSIGNAL, (const struct sockaddr *)&s->notify, s->notify_len) != (ssize_t)n)
+	/* a manager that does not read must not hold up the loop */
+	if (sendto(fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&s->notify, s->notify_len) != (ssize_t)n)
 		return -errno;
 	return 1;
 }

@@ -22,7 +22,7 @@ struct systemd {
  * no sense, are errors; what is meant for another process is not ours. */
 int systemd_begin(struct systemd *ret, struct errinfo *ei) MUST_CHECK;
 void systemd_done(struct systemd *s); /* closes the sockets that it still owns */
-/* Sends lines ("READY=1\nSTATUS=..."); 1: sent, 0: nobody wants to know. */
+/* Sends lines ("READY=1\nSTATUS=..."); 1: sent, 0: nobody wants to know; -EAGAIN: it does not read. */
 int systemd_notify(const struct systemd *s, const char *text) MUST_CHECK;
 
 #endif

@@ -269,19 +269,43 @@ static struct written where_written(struct rec_task *t, int64_t result)
 	return w;
 }
 
-/* truncate(): the file that the path leads to, as the guest sees it. */
+/* The file that a path leads to, as the guest sees it, in ret_path (PATH_MAX + 64) a name for it. */
+static bool guest_file(struct rec_task *t, int dirfd, uint64_t addr, char *ret_path, struct stat *ret)
+{
+	char name[PATH_MAX];
+	ssize_t n = addr ? eng_read_some(&t->t, addr, name, sizeof(name)) : 0;
+
+	if (addr && (n <= 0 || !memchr(name, 0, (size_t)n)))
+		return false;
+	if (!addr || !*name)
+		snprintf(ret_path, PATH_MAX + 64, "/proc/%d/fd/%d", t->t.tid, dirfd);
+	else if (*name == '/')
+		snprintf(ret_path, PATH_MAX + 64, "/proc/%d/root%s", t->t.tid, name);
+	else if (dirfd == AT_FDCWD)
+		snprintf(ret_path, PATH_MAX + 64, "/proc/%d/cwd/%s", t->t.tid, name);
+	else
+		snprintf(ret_path, PATH_MAX + 64, "/proc/%d/fd/%d/%s", t->t.tid, dirfd, name);
+	return stat(ret_path, ret) == 0;
+}
+
 static int path_truncated(struct rec_task *t)
 {
 	char path[PATH_MAX + 64];
-	int at = snprintf(path, sizeof(path), "/proc/%d/cwd/", t->t.tid);
-	ssize_t n = eng_read_some(&t->t, t->outs.call.args[0], path + at, PATH_MAX);
 	struct stat st;
 
-	if (n <= 0 || !memchr(path + at, 0, (size_t)n))
-		return 0;
-	if (path[at] == '/')
-		memcpy(path + at - 4, "root", 4); /* over "cwd/" */
-	return stat(path, &st) < 0 ? 0 : rec_inode_changed(t, &st, path, 0, UINT64_MAX / 2);
+	return guest_file(t, AT_FDCWD, t->outs.call.args[0], path, &st) ? rec_inode_changed(t, &st, path, 0, UINT64_MAX / 2) : 0;
+}
+
+/* That a file's time has changed is how changes from outside are found. */
+static void times_set(struct rec_task *t)
+{
+	const uint64_t *a = t->outs.call.args;
+	bool at = t->outs.call.nr == SYS_futimesat || t->outs.call.nr == SYS_utimensat;
+	char path[PATH_MAX + 64];
+	struct stat st;
+
+	if (t->rec->n_mapped && guest_file(t, at ? (int)a[0] : AT_FDCWD, a[at], path, &st))
+		rec_mapped_touched(t->rec, &st);
 }
 
 static int file_written(struct rec_task *t, int64_t result)
@@ -426,6 +450,8 @@ int rec_files_after(struct rec_task *t, int64_t result)
 	if (r < 0 || result < 0)
 		return r;
 	check_output_order(t, result);
+	if (nr == SYS_utimensat || nr == SYS_utimes || nr == SYS_utime || nr == SYS_futimesat)
+		times_set(t);
 	if (opens(nr))
 		return opened(t, result);
 	return flags & SYS_F_FILEMOD ? file_written(t, result) : 0;

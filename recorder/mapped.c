@@ -68,6 +68,14 @@ void rec_mapped_written(struct rec *rec, uint64_t dev, uint64_t ino)
 		m->written_by_guest = true;
 }
 
+void rec_mapped_touched(struct rec *rec, const struct stat *st)
+{
+	struct rec_mapped *m = rec_maybe_mapped(rec, st->st_dev, st->st_ino) ? find(rec, st->st_dev, st->st_ino) : NULL;
+
+	if (m)
+		m->mtime = st->st_mtim;
+}
+
 void rec_mapped_check(struct rec *rec)
 {
 	for (size_t i = 0; i < rec->n_mapped; i++) {

@@ -481,6 +481,8 @@ bool rec_maybe_mapped(const struct rec *rec, uint64_t dev, uint64_t ino);
 void rec_note_mapped(struct rec *rec, const struct stat *st, const char *path);
 /* A guest wrote to it: a change is no surprise. */
 void rec_mapped_written(struct rec *rec, uint64_t dev, uint64_t ino);
+/* A guest set its times. */
+void rec_mapped_touched(struct rec *rec, const struct stat *st);
 /* At the end: warns of files that others changed. */
 void rec_mapped_check(struct rec *rec);
 void rec_mapped_done(struct rec *rec);

@@ -6,8 +6,10 @@
 #include "store/manifest.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include "base/json.h"
 #include "base/os.h"
 #include "store/annotate_priv.h"
@@ -527,4 +529,36 @@ int manifest_save(struct store *s, const struct manifest *m)
 	int r = store_path(s, &m->id, &dir);
 
 	return r < 0 ? r : manifest_save_at(dir, m, true);
+}
+
+static bool is_crash(int status)
+{
+	if (status == -1 || !WIFSIGNALED(status))
+		return false;
+	switch (WTERMSIG(status)) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGABRT:
+	case SIGTRAP:
+	case SIGSYS:
+	case SIGQUIT:
+		return true;
+	}
+	return false;
+}
+
+const struct manifest_process *manifest_crashed(const struct manifest *m)
+{
+	const struct manifest_process *found = NULL;
+
+	if (!m->process)
+		return NULL;
+	if (m->processes && m->process[0].status != -1 && WIFSIGNALED(m->process[0].status))
+		return &m->process[0];
+	for (uint64_t i = 0; i < m->processes; i++)
+		if (is_crash(m->process[i].status) && (!found || m->process[i].last_event > found->last_event))
+			found = &m->process[i];
+	return found;
 }

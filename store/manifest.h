@@ -71,5 +71,8 @@ int manifest_save(struct store *s, const struct manifest *m) MUST_CHECK;
 int manifest_from_json(const json_t *j, struct manifest *ret, struct errinfo *ei) MUST_CHECK;
 int manifest_to_json(const struct manifest *m, json_t **ret) MUST_CHECK;
 const char *recording_state_name(enum recording_state s);
+/* The process whose fatal fault (SIGSEGV, SIGABRT, ...) the recording is about, NULL = none: the first one if it ended by a signal at
+ * all, else the last one to crash. */
+const struct manifest_process *manifest_crashed(const struct manifest *m);
 
 #endif

@@ -73,14 +73,14 @@ START_TEST(crashed_process)
 	struct manifest m = { .process = p, .processes = 3 };
 
 	memcpy(p, three, sizeof(p));
-	ck_assert_ptr_eq(debug_crashed(&m), &p[1]);
+	ck_assert_ptr_eq(manifest_crashed(&m), &p[1]);
 	p[2].status = SIGABRT | 0x80;
-	ck_assert_ptr_eq(debug_crashed(&m), &p[2]); /* later */
+	ck_assert_ptr_eq(manifest_crashed(&m), &p[2]); /* later */
 	p[2].status = SIGTERM;
 	p[1].status = SIGTERM;
-	ck_assert_ptr_null(debug_crashed(&m)); /* children are killed every day */
+	ck_assert_ptr_null(manifest_crashed(&m)); /* children are killed every day */
 	p[0].status = SIGTERM;
-	ck_assert_ptr_eq(debug_crashed(&m), &p[0]);
+	ck_assert_ptr_eq(manifest_crashed(&m), &p[0]);
 }
 END_TEST
 
@@ -202,6 +202,9 @@ START_TEST(place_of_the_crash)
 	OK(debug_find_crash(r, NULL, &event, NULL));
 	ck_assert_uint_eq(event, 6);
 	FAILS(ERR_NOT_FOUND, debug_find_crash(r, &cut, &event, NULL));
+	cut.status = SIGKILL; /* which no event delivers */
+	OK(debug_find_crash(r, &cut, &event, NULL));
+	ck_assert_uint_eq(event, 5);
 	store_reader_free(r);
 	help_close(&h);
 }

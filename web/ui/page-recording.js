@@ -133,7 +133,8 @@ class PageRecording extends HTMLElement {
 			this.#drawHead();
 			this.dispatchEvent(new Event("hermit:page", {bubbles: true}));
 		});
-		m.on("trouble", ({error}) => toastError(error, "Something could not be loaded"));
+		/* of a damaged one the note under the head has said it */
+		m.on("trouble", ({error}) => m.recording?.state !== "broken" && toastError(error, "Something could not be loaded"));
 		this.addEventListener("open-details", () => this.details.focusTabs());
 		this.addEventListener("leave", () => this.events.focusRow());
 		this.addEventListener("row-menu", e => openRowMenu(m, e.detail, () => this.bookmarks.toggle()));
@@ -160,8 +161,8 @@ class PageRecording extends HTMLElement {
 			await this.m.open();
 			this.#apply(params);
 			this.m.emit("query", {by: "url"});
-			if (!this.m.event)
-				this.events.move(0);
+			if (!this.m.event && this.m.last)
+				this.m.moveTo(1, {by: "step"});
 		} catch (error) {
 			if (error.name !== "AbortError")
 				fill(this, errorNotice(error, () => location.reload()));
