@@ -224,6 +224,11 @@ def test_etag(t):
         r = t.get(url(id, more))
         assert r.headers["ETag"] and "immutable" in r.headers["Cache-Control"], more
         assert t.get(url(id, more), headers={"If-None-Match": r.headers["ETag"]}).status == 304
+    forms = ["application/json", "text/csv", "application/x-ndjson", "text/plain"]
+    tags = [t.get(url(id, "/events"), limit=5, headers={"Accept": form}).headers["ETag"] for form in forms]
+    assert len(set(tags)) == len(forms), "the cache of a browser would give one form for another: %s" % tags
+    assert t.get(url(id, "/events"), limit=5, headers={"Accept": forms[1], "If-None-Match": tags[0]}).status == 200
+    assert t.get(url(id, "/events"), limit=5, headers={"Accept": forms[1], "If-None-Match": tags[1]}).status == 304
 
 
 def test_timeline(t):

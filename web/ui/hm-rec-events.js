@@ -137,6 +137,10 @@ class EventTable extends HTMLElement {
 			return;
 		const height = this.rowHeight;
 		const total = pages.total;
+		const waits = !pages.answered && !pages.error && total === 0 && this.#rows.some(el => !el.hidden);
+		this.grid.setAttribute("aria-busy", String(waits));
+		if (waits)		/* the rows of the filter before stay until the first answer */
+			return;
 		this.map.resize(total, height);
 		if (this.#wantReveal && this.#wantReveal.index < Math.max(total, 1)) {
 			this.#scrollTo(this.#wantReveal.index, this.#wantReveal.by);

@@ -161,8 +161,8 @@ class PageRecording extends HTMLElement {
 			await this.m.open();
 			this.#apply(params);
 			this.m.emit("query", {by: "url"});
-			if (!this.m.event)
-				this.events.move(0);
+			if (!this.m.event && this.m.last)
+				this.m.moveTo(1, {by: "step"});
 		} catch (error) {
 			if (error.name !== "AbortError")
 				fill(this, errorNotice(error, () => location.reload()));
