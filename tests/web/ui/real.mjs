@@ -38,7 +38,8 @@ function addressOf(child) {
 	});
 }
 
-/** @returns {Promise<{url: string, login: () => string, close: () => Promise<void>}>} */
+/** @returns {Promise<{url: string, login: () => string, dir: string, hermit: (...args: string[]) => string, close: () => Promise<void>}>}
+ * dir is gone after close(); hermit() runs a command of hermit on this store and gives what it prints. */
 export async function startReal(programs, Skipped) {
 	const [hermit, hermitd] = ["hermit", "hermitd"].map(name => join(BUILD, name));
 
@@ -64,7 +65,9 @@ export async function startReal(programs, Skipped) {
 		child = spawn(hermitd, ["--listen", "127.0.0.1:0"], {env, stdio: ["ignore", "ignore", "pipe"]});
 		const url = await addressOf(child);
 
-		return {url, close, login: () => execFileSync(hermit, ["open", "--print"], {env}).toString().trim()};
+		const run = (...args) => execFileSync(hermit, args, {env, cwd: dir, stdio: ["ignore", "pipe", "ignore"], timeout: RECORD_MS}).toString().trim();
+
+		return {url, close, dir, hermit: run, login: () => run("open", "--print")};
 	} catch (error) {
 		await close();
 		throw error;
