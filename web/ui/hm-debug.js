@@ -25,7 +25,7 @@ class HmDebug extends HTMLElement {
 		const local = `hermit replay ${rec.id}${this.pid === null ? "" : ` -p ${this.pid}`}${this.at === null ? "" : ` -g ${this.at}`}`;
 
 		fill(this,
-			h("p.muted", {}, this.at === null ? "From the beginning of the recording." : `Just before event ${format.event(this.at)}.`),
+			h("p.muted", {}, this.at === null ? "From the beginning of the recording." : `Right after event ${format.event(this.at)}.`),
 			h("section", {}, h("h3", {}, "On this machine"),
 				h("p.muted", {}, "Replays in your terminal with gdb; reverse-step, reverse-continue and watchpoints work."), commandLine(local)),
 			this.#list);

@@ -67,7 +67,8 @@ function addressOf(child) {
 }
 
 /** @param {(string[]|{c: string, args?: string[]}|{make: string[]})[]} programs
- * @returns {Promise<{url: string, data: string, login: () => string, close: () => Promise<void>}>} */
+ * @returns {Promise<{url: string, data: string, login: () => string, dir: string, hermit: (...args: string[]) => string, close: () => Promise<void>}>}
+ * dir is gone after close(); hermit() runs a command of hermit on this store and gives what it prints. */
 export async function startReal(programs, Skipped) {
 	const [hermit, hermitd] = ["hermit", "hermitd"].map(name => join(BUILD, name));
 
@@ -94,7 +95,9 @@ export async function startReal(programs, Skipped) {
 		child = spawn(hermitd, ["--listen", "127.0.0.1:0"], {env, stdio: ["ignore", "ignore", "pipe"]});
 		const url = await addressOf(child);
 
-		return {url, close, data: env.HERMIT_DATA_DIR, login: () => execFileSync(hermit, ["open", "--print"], {env}).toString().trim()};
+		const run = (...args) => execFileSync(hermit, args, {env, cwd: dir, stdio: ["ignore", "pipe", "ignore"], timeout: RECORD_MS}).toString().trim();
+
+		return {url, close, data: env.HERMIT_DATA_DIR, dir, hermit: run, login: () => run("open", "--print")};
 	} catch (error) {
 		await close();
 		throw error;
