@@ -282,6 +282,8 @@ int os_open_regular(const char *path)
 	struct stat st;
 	int r = fd < 0 ? fd : os_fstat(fd, &st);
 
+	if (r == -ELOOP || r == -ENXIO) /* a link, a socket */
+		return ERR_CORRUPT;
 	if (r < 0)
 		return r;
 	return S_ISREG(st.st_mode) ? TAKE_FD(fd) : ERR_CORRUPT;

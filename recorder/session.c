@@ -95,7 +95,8 @@ static bool warned_before(struct rec *rec, const char *text)
 
 void rec_warn(struct rec *rec, const char *fmt, ...)
 {
-	struct event ev = { .kind = EVENT_NOTE, .time_ns = os_mono_ns() - rec->start_mono };
+	/* not later than the event in the making, which follows */
+	struct event ev = { .kind = EVENT_NOTE, .time_ns = rec->now - rec->start_mono };
 	char text[512];
 	va_list ap;
 
@@ -636,12 +637,11 @@ static int fill_processes(struct rec *rec)
 
 static int commit(struct rec *rec, struct rec_result *ret, struct errinfo *ei)
 {
-	struct event end = { .kind = EVENT_END, .text = "" };
+	struct event end = { .kind = EVENT_END, .time_ns = os_mono_ns() - rec->start_mono, .text = "" };
 	struct manifest *m = &rec->manifest;
 	int r;
 
 	rec_mapped_check(rec);
-	end.time_ns = os_mono_ns() - rec->start_mono; /* after the notes of that check */
 	if (!rec->reason[0] && store_writer_event(rec->writer, &end) < 0)
 		snprintf(rec->reason, sizeof(rec->reason), "could not write the end of the recording");
 	m->state = rec->reason[0] ? RECORDING_TRUNCATED : RECORDING_COMPLETE;

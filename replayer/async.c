@@ -283,6 +283,7 @@ static int one_step(struct rep_session *s, struct rep_task *t, const struct even
 
 static int run_steps(struct search *q, struct errinfo *ei)
 {
+	struct buf text CLEANUP(buf_done) = { 0 };
 	uint64_t n = q->ev->args[EVENT_POINT_STEPS_RUN];
 	int r = 0;
 
@@ -294,7 +295,10 @@ static int run_steps(struct search *q, struct errinfo *ei)
 		return r;
 	q->t->counted = 0;
 	r = rep_point_compare(&q->point, q->t, NULL, 0, NULL);
-	return r ? r : rep_diverged(q->s, q->t, q->ev, ei, "the state after %" PRIu64 " steps differs", n);
+	if (r)
+		return r;
+	rep_point_closest(&q->point, &text);
+	return rep_diverged(q->s, q->t, q->ev, ei, "the state after %" PRIu64 " steps differs: %s", n, buf_cstr(&text));
 }
 
 static int find_kind(struct search *q, struct errinfo *ei)

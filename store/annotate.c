@@ -28,12 +28,13 @@ bool store_label_valid(const char *label)
 int annotation_load(const char *dir, const char *name, size_t max, json_t **ret, struct errinfo *ei)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
-	struct stat st;
-	int r = path ? fs_lstat(path, &st) : -ENOMEM;
+	struct errinfo why = { 0 };
+	int r = path ? jsonx_load_file(path, max, ret, &why) : -ENOMEM;
 
-	if (r == 0 && !S_ISREG(st.st_mode))
-		r = errinfo_set(ei, ERR_CORRUPT, "%s is no regular file", path);
-	return r == 0 ? jsonx_load_file(path, max, ret, ei) : r;
+	/* that there is none is no news */
+	if (r < 0 && r != -ENOENT && ei)
+		*ei = why;
+	return r;
 }
 
 int annotation_save(const char *dir, const char *name, const json_t *j, size_t max)

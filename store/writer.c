@@ -27,6 +27,13 @@
 /* Room kept on disk for the last manifest: allocated to the lock file, behind its end. */
 #define RESERVE_BYTES (256u << 10)
 
+/* Large data that were put lately, as far as they are still in memory: what passes through a pipeline, or is read and printed, is stored once. */
+#define RECENT_SLOTS 64
+
+struct recent {
+	uint64_t off, len; /* in the data stream; 0 bytes: none */
+};
+
 struct journal {
 	int fd;
 	struct buf buf; /* head (filled in at the end) and payload of the frame being gathered */
@@ -45,6 +52,9 @@ struct store_writer {
 	int error;   /* first failed write, sticky */
 	uint64_t asked; /* bytes of the lock file that have been read */
 	struct journal events, data;
+	struct buf last;     /* the data frame before the one being gathered, and its place: */
+	uint64_t last_first;
+	struct recent recent[RECENT_SLOTS];
 	uint64_t count;     /* events so far, and in the frame being gathered: */
 	uint32_t in_frame;
 	uint64_t time_base; /* time of the frame's first event, and of the last one: */
@@ -114,6 +124,7 @@ static int flush_data(struct store_writer *w)
 {
 	struct journal *j = &w->data;
 	struct frame_head h = { .magic = FRAME_MAGIC_DATA, .seq = j->seq, .first = j->first };
+	struct buf full;
 	int r;
 
 	h.raw_len = (uint32_t)payload_len(j);
@@ -126,6 +137,10 @@ static int flush_data(struct store_writer *w)
 	if (r < 0)
 		return r;
 	frame_written(j, &h);
+	full = j->buf;
+	j->buf = w->last;
+	w->last = full;
+	w->last_first = h.first;
 	j->first = h.data_end;
 	return begin_frame(j);
 }
@@ -177,14 +192,46 @@ static int put_data_direct(struct store_writer *w, const uint8_t *p, size_t n)
 	return r;
 }
 
-/* event_put_data_fn */
+/* Where such data would be noted: by length and some of the bytes. */
+static struct recent *recent_slot(struct store_writer *w, const uint8_t *p, size_t n)
+{
+	const size_t at[3] = { 0, n / 2, n - sizeof(uint64_t) };
+	uint64_t h = n, x;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(at); i++) {
+		memcpy(&x, p + at[i], sizeof(x));
+		h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 32;
+	}
+	return &w->recent[h % RECENT_SLOTS];
+}
+
+/* Are they there, byte for byte? */
+static bool is_again(const struct store_writer *w, const struct recent *s, const uint8_t *p, size_t n)
+{
+	const bool old = s->off < w->data.first;
+	const struct buf *b = old ? &w->last : &w->data.buf;
+	uint64_t first = old ? w->last_first : w->data.first;
+
+	if (s->len != n || s->off < first || b->len < sizeof(struct frame_head) + (s->off - first) + n)
+		return false;
+	return !memcmp(b->data + sizeof(struct frame_head) + (s->off - first), p, n);
+}
+
+/* event_put_data_fn. INLINE_MAX < n. */
 static int put_data(void *ctx, const void *p, size_t n, uint64_t *ret_off)
 {
 	struct store_writer *w = ctx;
 	struct journal *j = &w->data;
+	struct recent *slot = recent_slot(w, p, n);
 	uint64_t off = j->first + payload_len(j);
 	int r = 0;
 
+	if (is_again(w, slot, p, n)) {
+		*ret_off = slot->off;
+		return 0;
+	}
+	*slot = (struct recent){ off, n };
 	if (n >= FRAME_TARGET) {
 		r = put_data_direct(w, p, n);
 	} else {
@@ -405,6 +452,7 @@ void store_writer_free(struct store_writer *w)
 		return;
 	journal_close(&w->events);
 	journal_close(&w->data);
+	buf_done(&w->last);
 	closep(&w->blobs_fd);
 	closep(&w->lock_fd);
 	idset_done(&w->blobs);

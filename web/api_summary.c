@@ -98,7 +98,7 @@ static bool put_process(const struct processes *p, const struct process_info *q,
 
 	return json_array_append_new(list, obj) == 0 && web_json_put(obj, "threads", threads) && web_json_put(obj, "thread", jsonx_count(q->thread)) &&
 	       web_json_put(obj, "parent", jsonx_count(q->parent)) && web_json_put(obj, "pid", json_integer(q->pid)) && web_json_put(obj, "exe", jsonx_text(q->exe)) &&
-	       web_json_put(obj, "command", jsonx_text(q->command)) && web_json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live)) &&
+	       web_json_put(obj, "command", jsonx_text(q->command)) && web_json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live && !q->ended)) &&
 	       put_span(obj, q->first_event, q->last_event, q->start_ns, q->end_ns, q->ended) && put_threads(p, q, threads);
 }
 
@@ -121,16 +121,16 @@ int web_processes_get(struct web_request *q)
 
 /* --- summary --- */
 
-static json_t *errnos(const struct errno_count *e, uint32_t n)
+static json_t *errnos(const struct errno_counts *e)
 {
 	json_t *obj = json_object();
 	char number[16];
 
-	for (uint32_t i = 0; obj && i < n; i++) {
-		const char *name = sysprint_errno((int)e[i].error);
+	for (uint32_t i = 0; obj && i < e->n; i++) {
+		const char *name = sysprint_errno((int)e->v[i].error);
 
-		(void)snprintf(number, sizeof(number), "%u", e[i].error);
-		if (!web_json_put(obj, name ? name : number, jsonx_count(e[i].n))) {
+		(void)snprintf(number, sizeof(number), "%u", e->v[i].error);
+		if (!web_json_put(obj, name ? name : number, jsonx_count(e->v[i].n))) {
 			json_decref(obj);
 			return NULL;
 		}
@@ -151,7 +151,7 @@ static bool put_calls(const struct summary *s, json_t *list)
 		obj = json_pack("{s:I, s:s, s:s}", "number", (json_int_t)nr, "name", nr < SYS_TABLE_MAX ? sys_name(nr, name) : "?", "class", coverage_class(nr));
 		if (json_array_append_new(list, obj) < 0 || !web_json_put(obj, "calls", jsonx_count(c->calls)) ||
 		    !web_json_put(obj, "errors", jsonx_count(c->errors)) || !web_json_put(obj, "refused", jsonx_count(c->refused)) ||
-		    !web_json_put(obj, "blocked_ns", web_json_ns(c->blocked_ns)) || !web_json_put(obj, "errnos", errnos(c->errno_count, c->n_errnos)) ||
+		    !web_json_put(obj, "blocked_ns", web_json_ns(c->blocked_ns)) || !web_json_put(obj, "errnos", errnos(&c->errnos)) ||
 		    !web_json_put(obj, "first_event", jsonx_count(c->first_event)))
 			return false;
 	}
@@ -277,7 +277,7 @@ static bool put_file(const struct names *names, const struct touched_file *f, js
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		if (!web_json_put(obj, counts[i].name, jsonx_count(counts[i].v)))
 			return false;
-	return web_json_put(obj, "errors", errnos(f->errors.v, f->errors.n));
+	return web_json_put(obj, "errors", errnos(&f->errors));
 }
 
 static void put_text(struct buf *b, const char *s)

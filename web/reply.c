@@ -143,7 +143,11 @@ void web_etag(struct web_request *q, bool immutable, const char *fmt, ...)
 		if (*p <= ' ' || *p > '~' || *p == '"')
 			*p = '_';
 	}
-	(void)snprintf(q->etag, sizeof(q->etag), "\"%s\"", text);
+	/* an answer in another form is another thing: the cache of a browser would take one for the other */
+	if (q->form)
+		(void)snprintf(q->etag, sizeof(q->etag), "\"%.*s-form%d\"", (int)(sizeof(text) - sizeof("-form99")), text, q->form);
+	else
+		(void)snprintf(q->etag, sizeof(q->etag), "\"%s\"", text);
 	q->immutable = immutable;
 }
 

@@ -114,10 +114,10 @@ int request_open_upload(struct web_request *q)
 		q->body_fd = path ? mkostemp(path, O_CLOEXEC) : -1;
 		if (q->body_fd >= 0)
 			(void)unlink(path);
+		else
+			q->body_fd = path ? -errno : -ENOMEM;
 	}
-	if (q->body_fd < 0)
-		return errinfo_set(&q->ei, -EIO, "no file can be made in %s", q->web->cfg->data_dir);
-	return 0;
+	return q->body_fd < 0 ? errinfo_set_r(&q->ei, q->body_fd, "no file can be made in %s", q->web->cfg->data_dir) : 0;
 }
 
 static int write_upload(struct web_request *q, const void *p, size_t n)
@@ -355,7 +355,7 @@ int web_accept(struct web_request *q, const char *const *types, int *ret)
 
 	web_set_header(q, "Vary", "Accept");
 	if (i >= 0) {
-		*ret = i;
+		q->form = *ret = i;
 		return 0;
 	}
 	for (i = 0; types[i]; i++)

@@ -112,6 +112,7 @@ struct web_request {
 	struct store_reader *reader[WEB_READERS_PER_REQUEST];
 	struct stream *stream;
 	char etag[WEB_HEADER_BYTES]; /* with its quotes, "" = none */
+	int form; /* which of those a resource has was chosen by web_accept() */
 	bool immutable, no_cache;
 	size_t n_headers;
 	struct {

@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "web/json_priv.h"
+#include "web/recording_priv.h"
 
 #define SSE_TYPE "text/event-stream"
 #define RETRY_MS 2000
@@ -251,9 +252,10 @@ int web_recording_stream_get(struct web_request *q)
 		return -ENOMEM;
 	s->q = q;
 	s->id = recording;
-	v = catalog_get(daemon_catalog(q->web->daemon));
-	e = v ? catalog_find(v, &recording) : NULL;
-	s->last = MIN(after, e ? e->events : 0);
-	catalog_put(daemon_catalog(q->web->daemon), v);
+	/* one that was started just now may have to be looked for */
+	if (recording_entry(q, &recording, &v, &e) == 0) {
+		s->last = MIN(after, e->events);
+		catalog_put(daemon_catalog(q->web->daemon), v);
+	}
 	return reply_events(q, &(struct web_stream){ .next = recording_next, .done = free, .ctx = s });
 }

@@ -164,6 +164,65 @@ START_TEST(data)
 END_TEST
 
 /* A reader follows a recording that is being made, from tmp/ to its place and through sealing. */
+static void put_piece(struct store_writer *w, const uint8_t *p, size_t n, enum effect_kind kind)
+{
+	struct effect e = { .kind = kind, .thread = 1, .addr = kind == EFFECT_OUTPUT ? 0 : 4096, .len = n, .data = p };
+	struct event ev = { .kind = EVENT_SYSCALL, .thread = 1, .sysno = 1, .flags = EVENT_F_STDOUT, .effects = &e, .n_effects = 1, .text = "" };
+
+	OK(store_writer_event(w, &ev));
+}
+
+/* What is put again soon is stored once, and only if it is the same. */
+START_TEST(again)
+{
+	enum { N = 100000, ROUNDS = 20 };
+	struct event end = { .kind = EVENT_END, .text = "" };
+	struct help_store h = help_open();
+	struct store_writer *w;
+	struct store_reader *rd;
+	struct manifest m;
+	const struct event *ev;
+	uint8_t *p = malloc(N), *got = malloc(N);
+	struct store_id id;
+
+	help_manifest(&m);
+	OK(store_writer_new(h.s, &m, &w, NULL));
+	id = *store_writer_id(w);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		memset(p, (int)i, N);
+		put_piece(w, p, N, EFFECT_INPUT);
+		put_piece(w, p, N, EFFECT_OUTPUT);
+		p[N / 3] ^= 1; /* where no sample is taken */
+		put_piece(w, p, N, EFFECT_OUTPUT);
+		put_piece(w, p, N - 1, EFFECT_OUTPUT);
+	}
+	OK(store_writer_event(w, &end));
+	m.state = RECORDING_COMPLETE;
+	m.events = store_writer_count(w);
+	OK(store_writer_commit(w, &m, NULL));
+	store_writer_free(w);
+	ck_assert_uint_ge(m.data_stream.raw_bytes, ROUNDS * (3ull * N - 1));
+	ck_assert_uint_lt(m.data_stream.raw_bytes, ROUNDS * 3ull * N);
+	manifest_done(&m);
+	OK(store_verify(h.s, &id, NULL, NULL, NULL));
+	OK(store_reader_open(h.s, &id, &rd, NULL));
+	for (unsigned i = 0; i < ROUNDS * 4; i++) {
+		size_t n = i % 4 == 3 ? N - 1 : N;
+
+		memset(p, (int)(i / 4), N);
+		p[N / 3] ^= i % 4 >= 2;
+		ck_assert_int_eq(store_reader_next(rd, &ev, NULL), 1);
+		ck_assert_uint_eq(ev->effects[0].len, n);
+		OK(store_reader_data(rd, &ev->effects[0], 0, got, n, NULL));
+		ck_assert_mem_eq(got, p, n);
+	}
+	store_reader_free(rd);
+	free(p);
+	free(got);
+	help_close(&h);
+}
+END_TEST
+
 START_TEST(live)
 {
 	struct help_store h = help_open();
@@ -584,6 +643,6 @@ START_TEST(huge_events)
 END_TEST
 
 HELP_MAIN("store_journal",
-	  { write_and_read, 0 }, { empty, 0 }, { seek_and_peek, 0 }, { data, 0 }, { live, 0 }, { age, 0 },
+	  { write_and_read, 0 }, { empty, 0 }, { seek_and_peek, 0 }, { data, 0 }, { again, 0 }, { live, 0 }, { age, 0 },
 	  { cut_anywhere, 2 }, { flip_anywhere, 2 }, { garbage_tail, 2 }, { lying_frame, 0 }, { newer_format, 0 },
 	  { data_missing, 2 }, { huge_events, 0 })

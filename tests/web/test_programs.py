@@ -55,6 +55,29 @@ def test_changed_from_outside(t):
     assert times == sorted(times) and [e["kind"] for e in lines[-2:]] == ["note", "end"]
 
 
+def started(t, *argv):
+    done = subprocess.run([api_test.HERMIT, "record", "start", "--detach", "--no-stdio", "--", *argv], env=t.server.env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=30, check=True)
+    return "/api/v1/recordings/" + done.stdout.strip()
+
+
+def test_stream_at_once(t):
+    """The stream of a recording that has just been started is not one of a removed recording."""
+    for _ in range(5):
+        where = started(t, "/bin/sh", "-c", "echo out; sleep 0.2")
+        found = t.events(where + "/stream?after=0", lambda f: f and f[-1][0] == "end")
+        assert found[-1][1] == {"why": "ended"} and "output" in [f[0] for f in found], found
+
+
+def test_processes_that_have_ended(t):
+    """While others of the recording go on."""
+    where = started(t, "/bin/sh", "-c", "/bin/true; (exit 4); /bin/sh -c 'kill -KILL $$'; sleep 1; exit 0")
+    t.wait(lambda: len(t.get(where + "/processes").json.get("items", ())) == 5)
+    exits = [p["exit"] for p in t.get(where + "/processes").json["items"]]
+    assert exits == [{"kind": "running"}, {"kind": "exited", "code": 0}, {"kind": "exited", "code": 4}, {"kind": "signaled", "signal": "SIGKILL"},
+                     {"kind": "running"}], exits
+
+
 def test_killed_child_is_no_crash(t):
     id = t.record("/bin/sh", "-c", "sleep 50 & kill $!; wait; exit 0")
     t.wait(lambda: t.get("/api/v1/recordings/" + id).json.get("live") is False)

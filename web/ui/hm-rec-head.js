@@ -51,7 +51,7 @@ class HmRecHead extends HTMLElement {
 		const first = !this.#recording || this.#recording.id !== rec.id;
 
 		this.#recording = rec;
-		this.#name.textContent = format.printable(rec.label || rec.program || rec.command);
+		this.#name.textContent = format.printable(rec.label || rec.program || rec.command || rec.id.slice(0, 12));
 		this.#name.title = rec.id;
 		fill(this.#badges, stateBadge(rec.state, rec.reason ?? rec.error), rec.live ? null : exitBadge(rec.exit));
 		fill(this.#command, format.printable(rec.command));

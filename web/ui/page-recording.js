@@ -133,7 +133,8 @@ class PageRecording extends HTMLElement {
 			this.#drawHead();
 			this.dispatchEvent(new Event("hermit:page", {bubbles: true}));
 		});
-		m.on("trouble", ({error}) => toastError(error, "Something could not be loaded"));
+		/* of a damaged one the note under the head has said it */
+		m.on("trouble", ({error}) => m.recording?.state !== "broken" && toastError(error, "Something could not be loaded"));
 		this.addEventListener("open-details", () => this.details.focusTabs());
 		this.addEventListener("leave", () => this.events.focusRow());
 		this.addEventListener("row-menu", e => openRowMenu(m, e.detail, () => this.bookmarks.toggle()));
@@ -184,6 +185,8 @@ class PageRecording extends HTMLElement {
 		if (params.thread)
 			this.details.look.thread = Number(params.thread) || null;
 		this.#applying = false;
+		if (m.event)
+			router.update({at: m.event});
 	}
 
 	#tell(params, push) {

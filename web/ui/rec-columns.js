@@ -28,7 +28,7 @@ export const COLUMNS = [
 	{key: "time", label: "Time", width: 92, min: 60, end: true, text: (row, before, since) => timeOf(row, before, since), exact: row => format.durationExact(row.time_ns)},
 	{key: "thread", label: "pid/tid", width: 96, min: 48, text: row => row.pid === row.tid ? String(row.pid) : `${row.pid}/${row.tid}`, exact: (row, model) => model.threadName(row.thread)},
 	{key: "kind", label: "Kind", width: 28, min: 24, text: row => shapeOf(row)[0], exact: row => shapeOf(row)[1]},
-	{key: "name", label: "Name", width: 120, min: 60, text: row => row.name},
+	{key: "name", label: "Name", width: 132, min: 60, text: row => row.name},
 	{key: "args", label: "Arguments", width: 0, min: 120, text: row => row.args, exact: row => row.args},
 	{key: "result", label: "Result", width: 124, min: 50, text: row => row.result, exact: row => row.result},
 	{key: "duration", label: "Blocked", width: 80, min: 50, end: true, text: row => row.duration_ns ? format.duration(row.duration_ns) : "", exact: row => row.duration_ns ? format.durationExact(row.duration_ns) : ""},
