@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analysis/grow_priv.h"
 #include "analysis/limits.h"
 #include "base/os.h"
 #include "base/str.h"
@@ -18,7 +19,6 @@ void calls_done(struct calls *c)
 static struct open_call *slot(struct calls *c, uint32_t thread)
 {
 	struct open_call *more;
-	uint32_t n;
 
 	if (thread < c->n)
 		return &c->thread[thread];
@@ -26,15 +26,12 @@ static struct open_call *slot(struct calls *c, uint32_t thread)
 		c->incomplete = true;
 		return NULL;
 	}
-	n = MAX(thread + 64, c->n * 2);
-	more = reallocarray(c->thread, n, sizeof(*more));
+	more = grow(c->thread, &c->n, thread, sizeof(*more));
 	if (!more) {
 		c->incomplete = true;
 		return NULL;
 	}
-	memset(more + c->n, 0, (n - c->n) * sizeof(*more));
 	c->thread = more;
-	c->n = n;
 	return &more[thread];
 }
 

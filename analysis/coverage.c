@@ -287,6 +287,7 @@ static int add(struct coverage *c, const struct counts *k)
 	*at = (struct coverage_recording){ .id = k->id, .command = os_strdup(k->command), .why = why ? os_strdup(why) : NULL };
 	if (!at->command || (why && !at->why)) {
 		free(at->command);
+		free(at->why);
 		return -ENOMEM;
 	}
 	c->n++;

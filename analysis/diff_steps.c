@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "analysis/calls.h"
+#include "analysis/grow_priv.h"
 #include "analysis/limits.h"
 #include "base/os.h"
 
@@ -305,20 +306,11 @@ static int add_step(struct reading *g, uint32_t thread, uint64_t number, uint64_
 
 static uint64_t *input_of(struct reading *g, uint32_t thread)
 {
-	uint64_t *more;
-	uint32_t n;
+	uint64_t *more = thread <= ANALYSIS_THREADS_MAX ? grow(g->inputs, &g->n_inputs, thread, sizeof(*more)) : NULL;
 
-	if (thread < g->n_inputs)
-		return &g->inputs[thread];
-	if (thread > ANALYSIS_THREADS_MAX)
-		return NULL;
-	n = MAX(thread + 64, g->n_inputs * 2);
-	more = reallocarray(g->inputs, n, sizeof(*more));
 	if (!more)
 		return NULL;
-	memset(more + g->n_inputs, 0, (n - g->n_inputs) * sizeof(*more));
 	g->inputs = more;
-	g->n_inputs = n;
 	return &more[thread];
 }
 

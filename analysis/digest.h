@@ -32,7 +32,7 @@ struct digests;
 
 int digests_new(struct digests **ret) MUST_CHECK;
 void digests_free(struct digests *p);
-/* The digest of r's recording, read on for about that long and locked: nobody else changes it until it is given back. Blocks while others have it. */
+/* The digest of r's recording, read on for about that long (waiting for others included) and locked: nobody else changes it until it is given back. Blocks while others have it. */
 int digests_get(struct digests *p, struct store_reader *r, unsigned budget_ms, struct digest **ret, struct errinfo *ei) MUST_CHECK;
 void digests_put(struct digests *p, struct digest *d);
 

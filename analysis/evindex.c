@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include "analysis/evindex_priv.h"
 #include "analysis/evprint.h"
 #include "analysis/fds.h"
@@ -402,10 +403,13 @@ static int extend_more(struct evindex *d, uint64_t deadline_ns, struct errinfo *
 
 int evindex_extend(struct evindex *d, uint64_t deadline_ns, struct errinfo *ei)
 {
+	const struct timespec until = { .tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000) };
 	struct errinfo why = { 0 };
 	int r = 1;
 
-	pthread_mutex_lock(&d->build);
+	/* when another one builds until then, that is as good */
+	if (pthread_mutex_clocklock(&d->build, CLOCK_MONOTONIC, &until) != 0)
+		return 0;
 	if (d->b && d->b->error) {
 		r = d->b->error;
 		why = d->b->why;

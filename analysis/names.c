@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/os.h"
+#include "base/str.h"
 
 #define SLOTS_FIRST 256u
 
@@ -17,10 +18,8 @@ void names_done(struct names *t)
 
 static uint32_t hash_of(const char *s, size_t n)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = str_hash(STR_HASH, s, n);
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
 	return (uint32_t)(h ^ h >> 32);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include "analysis/calls.h"
+#include "analysis/grow_priv.h"
 #include "analysis/limits.h"
 #include "base/os.h"
 
@@ -37,23 +38,6 @@ void processes_free(struct processes *p)
 		free(p->index);
 	}
 	free(p);
-}
-
-/* Room for element `at` of an array: its new place, or NULL. New elements are zero. */
-static void *grow(void *array, uint32_t *cap, uint32_t at, size_t size)
-{
-	uint32_t n = *cap;
-	uint8_t *more;
-
-	if (at < n)
-		return array;
-	n = MAX(at + 16, n * 2);
-	more = reallocarray(array, n, size);
-	if (!more)
-		return NULL;
-	memset(more + *cap * size, 0, (n - *cap) * size);
-	*cap = n;
-	return more;
 }
 
 static struct thread_info *find(const struct processes *p, uint32_t number)

@@ -182,20 +182,6 @@ void row_put_json(const struct row_maker *m, struct buf *out)
 
 /* --- CSV and text --- */
 
-/* RFC 4180: in quotes, which are doubled. A spreadsheet takes what begins with =, +, - or @ for a formula: recorded text gets a ' before. */
-static void put_csv(struct buf *out, const char *s, size_t n)
-{
-	buf_printf(out, ",\"");
-	if (n && strchr("=+-@\t\r", *s) && !(n > 1 && *s == '-' && s[1] >= '0' && s[1] <= '9'))
-		buf_put_u8(out, '\'');
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '"')
-			buf_put_u8(out, '"');
-		buf_put_u8(out, (uint8_t)s[i]);
-	}
-	buf_put_u8(out, '"');
-}
-
 void row_put_csv_head(struct buf *out)
 {
 	buf_printf(out, "number,time_ns,thread,pid,tid,kind,name,args,result,errno,duration_ns,stream,partner\r\n");
@@ -212,8 +198,10 @@ void row_put_csv(const struct row_maker *m, struct buf *out)
 	error = errno_of(m, text);
 	buf_printf(out, "%" PRIu64 ",%" PRIu64 ",%u,%d,%d,%s,%s", ev->number, ev->time_ns, ev->thread, t ? t->pid : 0, t ? t->tid : 0,
 		   event_kind_name(ev->kind), m->row.name);
-	put_csv(out, args, n);
-	put_csv(out, m->row.result.len ? (const char *)m->row.result.data : "", m->row.result.len);
+	buf_put_u8(out, ',');
+	buf_put_csv(out, args, n);
+	buf_put_u8(out, ',');
+	buf_put_csv(out, m->row.result.len ? (const char *)m->row.result.data : "", m->row.result.len);
 	buf_printf(out, ",%s,", error ? error : "");
 	if (duration_of(m))
 		buf_printf(out, "%" PRIu64, duration_of(m));

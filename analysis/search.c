@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +58,17 @@ struct searches {
 
 /* --- life --- */
 
-static void search_free(struct search *q)
+/* A search that is over, or that nobody asks for, keeps no files of the recording open. */
+static void close_reader(struct search *q)
 {
 	evprint_done(&q->printer);
-	store_reader_free(q->reader);
-	store_free(q->store);
+	store_reader_free(TAKE(q->reader));
+	store_free(TAKE(q->store));
+}
+
+static void search_free(struct search *q)
+{
+	close_reader(q);
 	buf_done(&q->line);
 	filter_run_free(q->run);
 	filter_free(q->f);
@@ -387,6 +394,8 @@ static int step(struct search *q, uint64_t deadline_ns)
 	}
 	r = scan(q, &v, STEP_EVENTS, &lines);
 	q->complete = up_to_date == 1 && q->scanned >= v.n;
+	if (q->complete && v.finished)
+		close_reader(q);
 	evindex_release(&v);
 	return r < 0 ? r : q->complete;
 }
@@ -579,6 +588,16 @@ uint64_t search_place(struct search *q, uint64_t event)
 
 /* --- in the background --- */
 
+/* Until somebody asks again. */
+static void give_up(struct search *q)
+{
+	if (pthread_mutex_trylock(&q->lock))
+		return;
+	close_reader(q);
+	q->idle = true;
+	pthread_mutex_unlock(&q->lock);
+}
+
 /* Locked. Something to go on with: a search, or an index, with one more user. */
 static bool find_work(struct searches *s, struct search **ret_search, struct evindex **ret_evindex)
 {
@@ -587,8 +606,12 @@ static bool find_work(struct searches *s, struct search **ret_search, struct evi
 	*ret_search = NULL;
 	*ret_evindex = NULL;
 	for (struct search *q = s->search; q; q = q->next) {
-		if (q->idle || now - q->asked_ns > SEARCH_NOBODY_NS)
+		if (q->idle)
 			continue;
+		if (now - q->asked_ns > SEARCH_NOBODY_NS) {
+			give_up(q);
+			continue;
+		}
 		atomic_fetch_add(&q->users, 1);
 		*ret_search = q;
 		return true;
@@ -624,6 +647,8 @@ static void *background(void *ctx)
 	struct search *q;
 	struct evindex *d;
 
+	/* who asks goes first when both could run; a lower priority would make those wait who wait for a lock that this thread has */
+	(void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		if (!find_work(s, &q, &d)) {

@@ -19,7 +19,7 @@ void summary_free(struct summary *s)
 	if (!s)
 		return;
 	for (uint32_t i = 0; i <= SYS_TABLE_MAX; i++)
-		free(s->call[i].errno_count);
+		free(s->call[i].errnos.v);
 	for (uint32_t i = 0; i < s->n_execs; i++) {
 		free(s->exec[i].path);
 		free(s->exec[i].command);
@@ -32,27 +32,32 @@ void summary_free(struct summary *s)
 	free(s);
 }
 
-static void failed(struct summary *s, struct call_count *c, uint32_t error)
+bool errno_counts_add(struct errno_counts *c, uint32_t error, uint32_t max)
 {
 	struct errno_count *more;
 	uint32_t i = 0;
 
-	c->errors++;
-	while (i < c->n_errnos && c->errno_count[i].error < error)
+	while (i < c->n && c->v[i].error < error)
 		i++;
-	if (i < c->n_errnos && c->errno_count[i].error == error) {
-		c->errno_count[i].n++;
-		return;
+	if (i < c->n && c->v[i].error == error) {
+		c->v[i].n++;
+		return true;
 	}
-	more = c->n_errnos < SUMMARY_ERRNOS_MAX ? reallocarray(c->errno_count, c->n_errnos + 1, sizeof(*more)) : NULL;
-	if (!more) {
-		s->incomplete = true;
-		return;
-	}
-	c->errno_count = more;
-	memmove(&more[i + 1], &more[i], (c->n_errnos - i) * sizeof(*more));
+	more = c->n < max ? reallocarray(c->v, c->n + 1, sizeof(*more)) : NULL;
+	if (!more)
+		return false;
+	c->v = more;
+	memmove(&more[i + 1], &more[i], (c->n - i) * sizeof(*more));
 	more[i] = (struct errno_count){ error, 1 };
-	c->n_errnos++;
+	c->n++;
+	return true;
+}
+
+static void failed(struct summary *s, struct call_count *c, uint32_t error)
+{
+	c->errors++;
+	if (!errno_counts_add(&c->errnos, error, SUMMARY_ERRNOS_MAX))
+		s->incomplete = true;
 }
 
 static void call(struct summary *s, const struct event *ev, const struct call_step *step)

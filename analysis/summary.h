@@ -6,10 +6,15 @@
 #include "analysis/calls.h"
 #include "engine/syscall.h"
 
-struct errno_count {
-	uint32_t error; /* positive */
-	uint64_t n;
+struct errno_counts {
+	struct errno_count {
+		uint32_t error; /* positive */
+		uint64_t n;
+	} *v; /* owned, by number of error */
+	uint32_t n;
 };
+/* Counts one more. False: there are max others already, or no memory. */
+bool errno_counts_add(struct errno_counts *c, uint32_t error, uint32_t max);
 
 struct call_count {
 	uint64_t calls, first_event;
@@ -17,8 +22,7 @@ struct call_count {
 	 * open: no end was seen (exit, killed inside, the cut). */
 	uint64_t executed, answered, refused, open;
 	uint64_t errors, blocked_ns;
-	struct errno_count *errno_count; /* owned, by number of error */
-	uint32_t n_errnos;
+	struct errno_counts errnos;
 };
 
 struct signal_count {

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include "analysis/grow_priv.h"
 #include "analysis/limits.h"
 #include "analysis/sockaddr_priv.h"
 #include "base/os.h"
@@ -163,20 +164,6 @@ void touched_free(struct touched *t)
 	free(t);
 }
 
-/* Room for one more element: the array, NULL when there is none. */
-static void *grow(void *array, uint32_t *cap, uint32_t n, uint32_t max, size_t size)
-{
-	uint32_t want = *cap ? *cap * 2 : 64;
-	void *more;
-
-	if (n < *cap)
-		return array;
-	more = n < max ? reallocarray(array, want, size) : NULL;
-	if (more)
-		*cap = want;
-	return more;
-}
-
 static struct touched_file *file_of(struct touched *t, uint32_t name, const struct event *ev)
 {
 	struct place *p = place_of(&t->file_at, name);
@@ -188,7 +175,7 @@ static struct touched_file *file_of(struct touched *t, uint32_t name, const stru
 		t->file[p->at].last_event = ev->number;
 		return &t->file[p->at];
 	}
-	more = grow(t->file, &t->cap_files, t->n_files, TOUCHED_FILES_MAX, sizeof(*more));
+	more = t->n_files < TOUCHED_FILES_MAX ? grow(t->file, &t->cap_files, t->n_files, sizeof(*more)) : NULL;
 	t->file = more ? more : t->file;
 	if (!more || !places_add(&t->file_at, name, t->n_files)) {
 		t->incomplete = true;
@@ -211,7 +198,7 @@ static struct touched_socket *add_socket(struct touched *t, const struct event *
 
 	if (more || !object)
 		return more;
-	more = grow(t->socket, &t->cap_sockets, t->n_sockets, TOUCHED_SOCKETS_MAX, sizeof(*more));
+	more = t->n_sockets < TOUCHED_SOCKETS_MAX ? grow(t->socket, &t->cap_sockets, t->n_sockets, sizeof(*more)) : NULL;
 	t->socket = more ? more : t->socket;
 	if (!more || !places_add(&t->socket_at, object, t->n_sockets)) {
 		t->incomplete = true;
@@ -223,28 +210,10 @@ static struct touched_socket *add_socket(struct touched *t, const struct event *
 	return &more[t->n_sockets++];
 }
 
-static void failed(struct touched *t, struct touched_errors *e, int64_t result)
+static void failed(struct touched *t, struct errno_counts *e, int64_t result)
 {
-	uint32_t error = (uint32_t)-result, i = 0;
-	struct errno_count *more;
-
-	if (result >= 0 || result <= -4096)
-		return;
-	while (i < e->n && e->v[i].error < error)
-		i++;
-	if (i < e->n && e->v[i].error == error) {
-		e->v[i].n++;
-		return;
-	}
-	more = e->n < TOUCHED_ERRNOS_MAX ? reallocarray(e->v, e->n + 1, sizeof(*more)) : NULL;
-	if (!more) {
+	if (result < 0 && result > -4096 && !errno_counts_add(e, (uint32_t)-result, TOUCHED_ERRNOS_MAX))
 		t->incomplete = true;
-		return;
-	}
-	e->v = more;
-	memmove(&more[i + 1], &more[i], (e->n - i) * sizeof(*more));
-	more[i] = (struct errno_count){ error, 1 };
-	e->n++;
 }
 
 /* --- files --- */

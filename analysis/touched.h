@@ -5,16 +5,11 @@
 #include "analysis/fds.h"
 #include "analysis/summary.h"
 
-struct touched_errors {
-	struct errno_count *v; /* owned, by number of error */
-	uint32_t n;
-};
-
 struct touched_file {
 	uint32_t name; /* in the names of touched_new() */
 	uint64_t opens, failed, stats, reads, writes, bytes_read, bytes_written, mapped; /* failed: calls with this path or file */
 	uint64_t first_event, last_event;
-	struct touched_errors errors;
+	struct errno_counts errors;
 };
 
 enum touched_how { TOUCHED_SOCKET, TOUCHED_CONNECT, TOUCHED_ACCEPT, TOUCHED_BIND, TOUCHED_PAIR };
@@ -27,7 +22,7 @@ struct touched_socket {
 	uint64_t sends, receives, bytes_sent, bytes_received, first_event, last_event;
 	uint32_t thread;   /* that made it */
 	int fd;            /* as which */
-	struct touched_errors errors;
+	struct errno_counts errors;
 };
 
 struct touched;

@@ -7,6 +7,9 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "base/str.h"
+
+#define EXACT_MAX ((UINT64_C(1) << 53) - 1)
 
 void jsonx_unrefp(json_t **j)
 {
@@ -60,7 +63,7 @@ int jsonx_load_file(const char *path, size_t max, json_t **ret, struct errinfo *
 	size_t len;
 	int r;
 
-	r = os_read_file(path, max, &text, &len);
+	r = os_read_regular(path, max, &text, &len);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "read %s", path);
 	r = jsonx_parse(text, len, ret, &cause);
@@ -231,6 +234,26 @@ json_t *jsonx_string_lossy(const char *s, size_t n)
 }
 
 /* --- strings of any bytes --- */
+
+json_t *jsonx_text(const char *s)
+{
+	return s ? jsonx_string_lossy(s, strlen(s)) : json_null();
+}
+
+json_t *jsonx_count(uint64_t v)
+{
+	return json_integer((json_int_t)MIN(v, EXACT_MAX));
+}
+
+json_t *jsonx_time(uint64_t wall_ns)
+{
+	struct buf b CLEANUP(buf_done) = { 0 };
+
+	if (!wall_ns)
+		return json_null();
+	buf_put_rfc3339(&b, wall_ns);
+	return buf_error(&b) ? NULL : json_string(buf_cstr(&b));
+}
 
 json_t *jsonx_bytes(const char *s)
 {

@@ -36,6 +36,12 @@ int jsonx_set_bool(json_t *obj, const char *key, bool v) MUST_CHECK;
 int jsonx_set_new(json_t *obj, const char *key, json_t *v) MUST_CHECK;
 /* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD. New reference, NULL when out of memory. */
 json_t *jsonx_string_lossy(const char *s, size_t n);
+/* The same of a C string; NULL gives null. */
+json_t *jsonx_text(const char *s);
+/* A count: what is more than readers of JSON keep exactly (2^53 - 1) is cut to that. New reference, NULL when out of memory. */
+json_t *jsonx_count(uint64_t v);
+/* A wall time as buf_put_rfc3339() prints it; 0 gives null. New reference, NULL when out of memory. */
+json_t *jsonx_time(uint64_t wall_ns);
 
 /* A string of any bytes that is read back as it was: what is not UTF-8 becomes {"hex": "..."}. New reference, NULL when out of memory. */
 json_t *jsonx_bytes(const char *s);

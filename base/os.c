@@ -276,14 +276,24 @@ char *os_asprintf(const char *fmt, ...)
 	return p;
 }
 
-int os_read_file(const char *path, size_t max, char **ret, size_t *ret_len)
+int os_open_regular(const char *path)
 {
-	CLEANUP(closep) int fd = os_open(path, O_RDONLY, 0);
+	CLEANUP(closep) int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	struct stat st;
+	int r = fd < 0 ? fd : os_fstat(fd, &st);
+
+	if (r == -ELOOP || r == -ENXIO) /* a link, a socket */
+		return ERR_CORRUPT;
+	if (r < 0)
+		return r;
+	return S_ISREG(st.st_mode) ? TAKE_FD(fd) : ERR_CORRUPT;
+}
+
+static int read_all(int fd, size_t max, char **ret, size_t *ret_len)
+{
 	CLEANUP(freep) char *data = NULL;
 	size_t cap = 0, len = 0;
 
-	if (fd < 0)
-		return fd;
 	/* Not by st_size: files of /proc say 0. */
 	for (;;) {
 		ssize_t k;
@@ -314,6 +324,20 @@ int os_read_file(const char *path, size_t max, char **ret, size_t *ret_len)
 		*ret_len = len;
 	*ret = TAKE(data);
 	return 0;
+}
+
+int os_read_file(const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	CLEANUP(closep) int fd = os_open(path, O_RDONLY, 0);
+
+	return fd < 0 ? fd : read_all(fd, max, ret, ret_len);
+}
+
+int os_read_regular(const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	CLEANUP(closep) int fd = os_open_regular(path);
+
+	return fd < 0 ? fd : read_all(fd, max, ret, ret_len);
 }
 
 static int write_new_file(const char *path, const void *p, size_t n, mode_t mode)

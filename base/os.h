@@ -53,6 +53,10 @@ char *os_strdup(const char *s);
 char *os_asprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* Whole file into *ret (NUL-terminated, owned); ERR_LIMIT when larger than max. */
 int os_read_file(const char *path, size_t max, char **ret, size_t *ret_len) MUST_CHECK;
+/* Opens a regular file for reading, in a directory that strangers may have filled: never waits. ERR_CORRUPT: it is something else, a link too. */
+int os_open_regular(const char *path) MUST_CHECK;
+/* os_read_file() of such a file. */
+int os_read_regular(const char *path, size_t max, char **ret, size_t *ret_len) MUST_CHECK;
 /* Writes path atomically: temporary file beside it, fsync, rename. */
 int os_write_file_atomic(const char *path, const void *p, size_t n, mode_t mode) MUST_CHECK;
 /* CLOCK_MONOTONIC / CLOCK_REALTIME in nanoseconds. */

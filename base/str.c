@@ -246,6 +246,51 @@ bool str_has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+uint64_t str_hash(uint64_t h, const void *p, size_t n)
+{
+	const uint8_t *at = p;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static bool is_formula(const char *s, size_t n)
+{
+	return n && *s && strchr("=+-@\t\r\n", *s) && !(n > 1 && *s == '-' && s[1] >= '0' && s[1] <= '9');
+}
+
+void buf_put_csv(struct buf *b, const char *s, size_t n)
+{
+	bool formula = is_formula(s, n), quote = formula;
+
+	for (size_t i = 0; i < n && !quote; i++)
+		quote = strchr(",\"\r\n", s[i]);
+	if (!quote) {
+		buf_put(b, s, n);
+		return;
+	}
+	buf_put_u8(b, '"');
+	if (formula)
+		buf_put_u8(b, '\'');
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '"')
+			buf_put_u8(b, '"');
+		buf_put_u8(b, (uint8_t)s[i]);
+	}
+	buf_put_u8(b, '"');
+}
+
+void buf_put_percent(struct buf *b, const char *s)
+{
+	for (; *s; s++) {
+		if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("-._~", *s))
+			buf_put(b, s, 1);
+		else
+			buf_printf(b, "%%%02X", (unsigned char)*s);
+	}
+}
+
 unsigned str_utf8(const char *s)
 {
 	const uint8_t *p = (const uint8_t *)s;

@@ -20,6 +20,11 @@ void buf_put_printable(struct buf *b, const char *s);
 /* The string with control characters and broken UTF-8 as \xNN: what recordings contain must not steer a terminal. Stricter than
  * buf_put_printable(): also C1 controls (U+009B begins an escape sequence in xterm and VTE) and characters that reorder the line. */
 void buf_put_safe(struct buf *b, const char *s);
+/* Appends one field of a CSV table (RFC 4180), quoted where it has to be. What strangers named is no formula for the program that opens the table: text
+ * that begins with = + - @ or a control character gets a ' in front, but for negative numbers. Bytes that are not UTF-8 stay as they are. */
+void buf_put_csv(struct buf *b, const char *s, size_t n);
+/* Appends s for use in a URL: all but letters, digits and -._~ as %XX. */
+void buf_put_percent(struct buf *b, const char *s);
 
 /* A whole decimal (or 0x...) number, no sign, no blanks: -EINVAL, or -ERANGE when it does not fit. */
 int str_parse_u64(const char *s, uint64_t *ret) MUST_CHECK;
@@ -31,5 +36,8 @@ int str_parse_duration(const char *s, uint64_t *ret_ns) MUST_CHECK;
 /* Length of the valid UTF-8 sequence at s (1..4), 0 when it is none. Looks at no byte after a NUL. */
 unsigned str_utf8(const char *s);
 bool str_has_prefix(const char *s, const char *prefix);
+/* FNV-1a of n bytes at p, continuing h (STR_HASH to begin). Not for where strangers gain by collisions. */
+#define STR_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t str_hash(uint64_t h, const void *p, size_t n);
 
 #endif

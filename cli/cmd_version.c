@@ -4,20 +4,15 @@
 #include <jansson.h>
 #include <lzma.h>
 #include <seccomp.h>
-#include "cli/build_info.h"
+#include "base/build.h"
 #include "cli/cmd.h"
 #include "store/manifest.h"
 
-const char *version_number(void)
-{
-	return HERMIT_VERSION;
-}
-
 void version_print(FILE *f)
 {
-	const char *commit = BUILD_COMMIT;
+	const char *commit = build_commit();
 
-	fprintf(f, "hermit %s (%s, %s)\n", version_number(), BUILD_DATE, *commit ? commit : "unknown");
+	fprintf(f, "hermit %s (%s, %s)\n", build_version(), build_date(), *commit ? commit : "unknown");
 }
 
 static int run(const struct cmd_call *call UNUSED)

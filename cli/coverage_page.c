@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "base/build.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "cli/version.h"
 
 static const char style[] =
 	":root{color-scheme:light dark;--bg:light-dark(#f6f7f9,#0e1115);--surface:light-dark(#fff,#151a20);--border:light-dark(#d9dee5,#2a323c);"
@@ -199,7 +199,7 @@ int coverage_page(const struct coverage *c, struct buf *b)
 		      "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'\">\n"
 		      "<meta name=viewport content=\"width=device-width\">\n<style>\n%s</style></head><body>\n<main>\n", style);
 	buf_printf(b, "<h1>System call coverage</h1>\n<p class=muted>hermit %s, %s. Calls are buffered in the guest, executed by the kernel, answered or refused by the "
-		      "recorder, or did not return; each row adds up.</p>\n", version_number(), when);
+		      "recorder, or did not return; each row adds up.</p>\n", build_version(), when);
 	put_totals(b, c);
 	put_table(b, c);
 	put_never(b, c);

@@ -121,6 +121,32 @@ static int start(const char *runtime_dir, struct store *s, int *ret_sock)
 	return EXIT_INTERNAL;
 }
 
+/* A hermitd that was just killed takes connections until the kernel has cleared it away: only one that answers is there. Nothing is begun yet, so
+ * another try does no harm. */
+static int connect_alive(const char *runtime_dir, int *ret_sock, struct errinfo *ei)
+{
+	json_t *ask CLEANUP(jsonx_unrefp) = json_pack("{ss}", "ask", "status");
+	uint64_t end = os_mono_ns() + START_WAIT_NS;
+	int r = ask ? 0 : -ENOMEM;
+
+	while (r == 0) {
+		json_t *reply CLEANUP(jsonx_unrefp) = NULL;
+		int sock CLEANUP(closep) = -1;
+
+		r = ctl_connect(runtime_dir, &sock, ei);
+		if (r < 0)
+			break;
+		r = ctl_ask(sock, ask, NULL, 0, ASK_TIMEOUT_MS, &reply, ei);
+		if (r == 0) {
+			*ret_sock = TAKE_FD(sock);
+			break;
+		}
+		if ((r == -ECONNRESET || r == -EPIPE || (r == ERR_PROTOCOL && !reply)) && os_mono_ns() < end)
+			r = usleep(LOOK_US) < 0 ? -errno : 0;
+	}
+	return r;
+}
+
 int daemons_connect(struct store *s, int *ret_sock)
 {
 	struct daemon_config cfg CLEANUP(config_done);
@@ -131,7 +157,7 @@ int daemons_connect(struct store *s, int *ret_sock)
 	r = config_finish(&cfg, &ei); /* where its socket is */
 	if (r < 0)
 		return fail_r(r, &ei, "cannot tell where hermitd listens");
-	r = ctl_connect(cfg.runtime_dir, ret_sock, &ei);
+	r = connect_alive(cfg.runtime_dir, ret_sock, &ei);
 	if (is_nobody(r))
 		return start(cfg.runtime_dir, s, ret_sock);
 	return r < 0 ? fail_r(r, &ei, "cannot talk to hermitd") : 0;

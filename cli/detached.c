@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,14 +43,18 @@ static int make_spec(const struct record_job *job, int *ret_fd)
 	json_t *options CLEANUP(jsonx_unrefp) = json_object();
 	struct rlimit limits[RLIM_NLIMITS];
 	struct daemon_record rec = { .argv = job->argv, .envp = job->env, .limits = limits, .options = options };
+	sighandler_t old;
 	int r = options_to_json(job, options);
 
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		if (getrlimit((enum __rlimit_resource)i, &limits[i]))
 			limits[i] = (struct rlimit){ RLIM_INFINITY, RLIM_INFINITY };
 	rec.umask = umask(0);
-	umask(rec.umask);
-	return r < 0 ? r : spec_new(&rec, ret_fd);
+	umask(rec.umask & 077); /* for what a hermitd that is started now makes; the program gets it whole */
+	old = signal(SIGXFSZ, SIG_IGN); /* the program's limit may be smaller than its description */
+	r = r < 0 ? r : spec_new(&rec, ret_fd);
+	signal(SIGXFSZ, old);
+	return r;
 }
 
 /* null: three of /dev/null, opened each for itself, so that what goes to which can be told apart; or none. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/build.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "cli/fail.h"
@@ -256,7 +257,7 @@ static int start(struct hermitd *h, struct errinfo *ei)
 		close(lock);
 		return r;
 	}
-	r = control_new(h->daemon, sock, lock, version_number(), &h->control);
+	r = control_new(h->daemon, sock, lock, build_version(), &h->control);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "control socket");
 	r = open_web(h, ei);
@@ -278,7 +279,7 @@ static int run(struct hermitd *h, const struct values *v)
 	r = start(h, &ei);
 	if (r < 0)
 		return fail_r(r, &ei, "hermitd cannot start");
-	log_info("hermitd %s keeps its recordings in %s", version_number(), h->cfg.data_dir);
+	log_info("hermitd %s keeps its recordings in %s", build_version(), h->cfg.data_dir);
 	r = loop_run(h->loop);
 	log_info("stopped");
 	return r < 0 ? fail_r(r, NULL, "hermitd cannot go on") : 0;
@@ -294,6 +295,7 @@ static int serve(const struct values *v)
 		return fail(EXIT_USAGE, "'%.200s' is no log level: off, error, warn, info, debug, trace; by area: info,daemon:debug", v->log);
 	if (v->detached)
 		setsid();
+	umask(umask(0) & 077); /* whoever starts us may have a mask that keeps us from our own files */
 	unsetenv("HERMIT_LOG_FILE"); /* children would empty it */
 	config_init(&h.cfg);
 	r = run(&h, v);

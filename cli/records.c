@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "base/build.h"
 #include "base/str.h"
 #include "cli/cmd.h"
 #include "cli/fail.h"
 #include "cli/guestenv.h"
 #include "cli/prog.h"
-#include "cli/version.h"
 
 #define TIMESLICE_MIN_MS 0.05
 #define TIMESLICE_MAX_MS 10000
@@ -143,7 +143,7 @@ int record_job_run(const struct record_job *job, struct store *s, struct rec_res
 		.chaos = job->chaos_seed != 0,
 		.chaos_seed = job->chaos_seed,
 		.cpu_profile = (enum rec_cpu_profile)v->cpu_profile,
-		.version = version_number(),
+		.version = build_version(),
 		.source = job->source,
 		.started = job->started,
 		.alive = job->alive,

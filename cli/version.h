@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-/* "0.1.0" */
-const char *version_number(void);
 /* Prints "hermit 0.1.0 (2026-11-29, gabc123def456)"; "unknown" stands for a commit that the build could not tell. */
 void version_print(FILE *f);
 

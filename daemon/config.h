@@ -13,7 +13,7 @@ struct daemon_config {
 	char **listen;         /* "127.0.0.1:7777", "[::1]:7777", "unix:PATH"; NULL-terminated */
 	char **hosts;          /* further names allowed in Host; NULL-terminated */
 	char *token_file;      /* NULL: runtime_dir/token, made when it is not there */
-	bool read_only;
+	bool read_only;        /* the API refuses changes; housekeeping only recovers recordings of dead recorders */
 	bool allow_start;      /* POST /recordings */
 	bool keep_running;     /* at a stop: recordings go on, else they are ended cleanly */
 	bool debuginfod;

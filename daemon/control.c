@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "daemon/ctl.h"
 #include "daemon/limits_priv.h"
 #include "daemon/recorders_priv.h"
@@ -83,16 +84,24 @@ static void ask_status(struct conn *c, struct ctl_message *m UNUSED)
 			   "recording", (json_int_t)recorders_count(ctl->d->recorders)));
 }
 
+static const char *browser_url(const struct control *ctl)
+{
+	for (size_t i = 0; i < ctl->n_urls; i++)
+		if (str_has_prefix(ctl->urls[i], "http"))
+			return ctl->urls[i];
+	return NULL;
+}
+
 static void ask_login(struct conn *c, struct ctl_message *m UNUSED)
 {
-	const struct control *ctl = c->owner;
+	const char *url = browser_url(c->owner);
 	char token[65];
-	int r = ctl->n_urls ? daemon_login_new(ctl->d, token) : ERR_NOT_FOUND;
+	int r = url ? daemon_login_new(c->owner->d, token) : ERR_NOT_FOUND;
 
 	if (r < 0)
-		refuse(c, r, EXIT_FAILURE, ctl->n_urls ? err_str(r) : "hermitd listens on no address that a browser could use");
+		refuse(c, r, EXIT_FAILURE, url ? err_str(r) : "hermitd listens on no address that a browser could use");
 	else
-		reply(c, json_pack("{so}", "url", json_sprintf("%s/login?token=%s", ctl->urls[0], token)));
+		reply(c, json_pack("{so}", "url", json_sprintf("%s/login?token=%s", url, token)));
 }
 
 static void on_started(void *ctx, const struct recorder_started *what)

@@ -42,7 +42,7 @@ void inspectors_drain(struct inspectors *i); /* ends all, takes no more requests
 void inspectors_free(struct inspectors *i); /* ends all; those who wait get ERR_INTERRUPTED */
 int house_new(struct daemon *d, struct house **ret) MUST_CHECK;
 void house_free(struct house *h);
-/* A recording has ended (it is to be sealed). Loop's thread. */
+/* A recording has ended: it is to be sealed, unless we are read-only. Loop's thread. */
 void house_ended(struct house *h, const struct store_id *id);
 /* Is there less free space than the floor? Any thread. */
 bool house_disk_low(const struct house *h);

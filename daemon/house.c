@@ -5,6 +5,8 @@
  *       the catalog, told to the feed                                    orders: jobs (seal, scan, gc), inspectors to forget,
  *       recordings of dead recorders, free space            --orders-->  recordings to cut when the disk is full
  *     more rarely: retention, sealing of what was left, the next scan
+ *
+ * A read-only hermitd (may_change()) only makes recordings of dead recorders truncated ones, so that they can be read.
  */
 #include "daemon/house_priv.h"
 
@@ -74,6 +76,11 @@ struct house {
 	uint64_t dead_since, usage_at, retention_at, scan_at, gc_at, left_at, told_at, told_free, cut_at;
 	uint64_t usage_version, retention_version;
 };
+
+static bool may_change(const struct house *h)
+{
+	return !h->d->cfg->read_only;
+}
 
 /* --- orders for the loop --- */
 
@@ -250,7 +257,8 @@ static void watch_space(struct house *h, uint64_t now)
 		if (!was)
 			log_error("%s", reason ? reason : "the disk is full");
 		h->cut_at = now;
-		give_order(h, ORDER_CUT, NULL, reason ? reason : "the disk is full");
+		if (may_change(h))
+			give_order(h, ORDER_CUT, NULL, reason ? reason : "the disk is full");
 	}
 	if (low != was || (bytes / (64 << 20) != h->told_free / (64 << 20) && now - h->told_at > 10 * S)) {
 		h->told_at = now;
@@ -462,7 +470,7 @@ static void on_job_over(void *ctx, enum job_kind kind, const struct store_id *re
 void house_ended(struct house *h, const struct store_id *id)
 {
 	uint64_t one = 1;
-	int r = jobs_add(h->d->jobs, JOB_SEAL, id);
+	int r = may_change(h) ? jobs_add(h->d->jobs, JOB_SEAL, id) : 0;
 
 	if (r < 0 && r != ERR_INTERRUPTED)
 		log_warn("seal recording %s: %s", id->hex, err_str(r));
@@ -495,10 +503,27 @@ static void measure(struct house *h, const struct catalog_view *v, uint64_t now)
 	pthread_mutex_unlock(&h->lock);
 }
 
+static void change(struct house *h, const struct catalog_view *v, uint64_t now, uint64_t wall)
+{
+	if (now >= h->retention_at) {
+		h->retention_at = now + RETENTION_NS;
+		apply_retention(h, v, wall);
+	}
+	if (now >= h->left_at) {
+		h->left_at = now + RETENTION_NS;
+		seal_left(h, v, wall);
+	}
+	if (h->d->cfg->scan_every_s && now >= h->scan_at)
+		scan_next(h, v, now, wall);
+	if (h->gc_at && now >= h->gc_at) {
+		h->gc_at = 0;
+		give_order(h, ORDER_GC, NULL, NULL);
+	}
+}
+
 void house_round(struct house *h, uint64_t now, uint64_t wall)
 {
 	const struct catalog_view *v;
-	bool may_change = !h->d->cfg->read_only;
 
 	daemon_refresh(h->d);
 	watch_space(h, now);
@@ -507,20 +532,8 @@ void house_round(struct house *h, uint64_t now, uint64_t wall)
 		h->gc_at = now + GC_AFTER_NS;
 	recover_dead(h, v, now);
 	measure(h, v, now);
-	if (may_change && now >= h->retention_at) {
-		h->retention_at = now + RETENTION_NS;
-		apply_retention(h, v, wall);
-	}
-	if (may_change && now >= h->left_at) {
-		h->left_at = now + RETENTION_NS;
-		seal_left(h, v, wall);
-	}
-	if (may_change && h->d->cfg->scan_every_s && now >= h->scan_at)
-		scan_next(h, v, now, wall);
-	if (may_change && h->gc_at && now >= h->gc_at) {
-		h->gc_at = 0;
-		give_order(h, ORDER_GC, NULL, NULL);
-	}
+	if (may_change(h))
+		change(h, v, now, wall);
 	catalog_put(h->d->catalog, v);
 }
 

@@ -85,28 +85,12 @@ static bool is_over(const struct job *job)
 
 /* --- as JSON --- */
 
-static json_t *wall_json(uint64_t ns)
-{
-	struct buf b CLEANUP(buf_done);
-
-	buf_init(&b);
-	if (!ns)
-		return json_null();
-	buf_put_rfc3339(&b, ns);
-	return json_string(buf_cstr(&b));
-}
-
-static json_t *text_json(const char *s)
-{
-	return s ? jsonx_string_lossy(s, strlen(s)) : json_null();
-}
-
 static json_t *job_json(const struct job *job)
 {
 	return json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:O?}", "id", job->id, "kind", kinds[job->kind].name, "recording",
-			 text_json(job->has_recording ? job->recording.hex : NULL), "state", state_names[job->state], "done",
+			 jsonx_text(job->has_recording ? job->recording.hex : NULL), "state", state_names[job->state], "done",
 			 (json_int_t)MIN(job->done, (uint64_t)INT64_MAX), "total", (json_int_t)MIN(job->total, (uint64_t)INT64_MAX), "error",
-			 text_json(job->error), "created", wall_json(job->created_ns), "finished", wall_json(job->finished_ns), "result",
+			 jsonx_text(job->error), "created", jsonx_time(job->created_ns), "finished", jsonx_time(job->finished_ns), "result",
 			 job->result);
 }
 

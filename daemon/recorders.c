@@ -288,9 +288,9 @@ static int on_tell(void *ctx, uint32_t events)
 	int r;
 
 	(void)events;
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (n == 0) { /* the end of the process tells the rest */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) { /* the end of the process tells the rest */
 		loop_remove(rec->on_tell);
 		rec->on_tell = NULL;
 		return 0;
@@ -302,6 +302,12 @@ static int on_tell(void *ctx, uint32_t events)
 	return 0;
 }
 
+/* There is a message that has not been read. */
+static bool has_told(const struct recorder *rec)
+{
+	return rec->on_tell && recv(rec->tell_fd, &(char){ 0 }, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 /* The process has ended; what it has told and logged before is still to be read. */
 static int on_end(void *ctx)
 {
@@ -309,7 +315,7 @@ static int on_end(void *ctx)
 	struct recorders *rs = rec->owner;
 	int status = 0;
 
-	while (rec->on_tell && recv(rec->tell_fd, &(char){ 0 }, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+	while (has_told(rec))
 		(void)!on_tell(rec, EPOLLIN);
 	(void)read_log(rec);
 	if (rec->line_len)
@@ -318,7 +324,7 @@ static int on_end(void *ctx)
 		log_debug("%s: not reaped", rec->name);
 	if (!rec->ended && !rec->refused)
 		bury(rec, status);
-	if (rec->started && rs->d->house)
+	if (rec->started && !rec->refused && rs->d->house) /* one that was refused afterwards, for its time limit, is not kept */
 		house_ended(rs->d->house, &rec->id);
 	recorder_free(rec);
 	return 0;
@@ -453,7 +459,8 @@ static int look(void *ctx)
 	for (struct recorder *rec = rs->list; rec; rec = rec->next) {
 		if (rec->killed)
 			continue;
-		if (now - rec->heard_ns > rs->d->cfg->recorder_timeout_s * 1000000000u)
+		/* not for what it has told while we ourselves were stopped, or waited for a disk */
+		if (now - rec->heard_ns > rs->d->cfg->recorder_timeout_s * 1000000000u && !has_told(rec))
 			rec->killed = "the recorder did not answer any more and was ended by hermitd";
 		else if (rec->end_by_ns && now > rec->end_by_ns)
 			rec->killed = "the recorder did not end the recording when it was asked to, and was ended by hermitd";

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/build.h"
 #include "base/os.h"
 #include "daemon/house_priv.h"
 #include "daemon/inspectors_priv.h"
@@ -161,7 +162,7 @@ static void put_process(struct buf *b)
 void daemon_metrics(struct daemon *d, struct buf *out)
 {
 	put_head(out, "hermit_build_info", "gauge", "Version of hermitd.");
-	buf_printf(out, "hermit_build_info{version=\"%s\"} 1\n", HERMIT_VERSION);
+	buf_printf(out, "hermit_build_info{version=\"%s\"} 1\n", build_version());
 	put_recordings(out, d);
 	put_space(out, d);
 	put_children(out, d);

@@ -108,16 +108,6 @@ static json_t *local_command(const struct session *s)
 	return jsonx_string_lossy(buf_cstr(&b), b.len);
 }
 
-static void put_percent(struct buf *b, const char *s)
-{
-	for (; *s; s++) {
-		if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("-._~", *s))
-			buf_put(b, s, 1);
-		else
-			buf_printf(b, "%%%02X", (unsigned char)*s);
-	}
-}
-
 /* A link that VS Code's CodeLLDB extension follows: a configuration that attaches to the port. */
 static json_t *vscode_link(const struct session *s)
 {
@@ -130,26 +120,18 @@ static json_t *vscode_link(const struct session *s)
 	buf_printf(&json, "{\"type\":\"lldb\",\"request\":\"attach\",\"name\":\"hermit %.8s\",\"targetCreateCommands\":[],"
 			  "\"processCreateCommands\":[\"gdb-remote 127.0.0.1:%u\"],\"reverseDebugging\":true}", s->recording.hex, s->port);
 	buf_printf(&b, "vscode://vadimcn.vscode-lldb/launch/config?");
-	put_percent(&b, buf_cstr(&json));
+	buf_put_percent(&b, buf_cstr(&json));
 	return json_string(buf_cstr(&b));
-}
-
-static json_t *text_json(const char *s)
-{
-	return s ? jsonx_string_lossy(s, strlen(s)) : json_null();
 }
 
 static json_t *session_json(const struct session *s)
 {
 	static const char *const states[] = { [SESSION_STARTING] = "starting", [SESSION_READY] = "ready", [SESSION_ENDED] = "ended",
 					      [SESSION_FAILED] = "failed" };
-	struct buf created CLEANUP(buf_done);
 
-	buf_init(&created);
-	buf_put_rfc3339(&created, s->created_ns);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:{s:o, s:o, s:o}}", "id", s->id, "recording", s->recording.hex, "kind",
-			 "gdb", "pid", s->pid ? json_integer(s->pid) : json_null(), "goto", text_json(s->go), "state", states[s->state], "error",
-			 text_json(s->error), "address", address_json(s), "created", buf_cstr(&created), "commands", "gdb", gdb_command(s), "local",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o}}", "id", s->id, "recording", s->recording.hex, "kind",
+			 "gdb", "pid", s->pid ? json_integer(s->pid) : json_null(), "goto", jsonx_text(s->go), "state", states[s->state], "error",
+			 jsonx_text(s->error), "address", address_json(s), "created", jsonx_time(s->created_ns), "commands", "gdb", gdb_command(s), "local",
 			 local_command(s), "vscode", vscode_link(s));
 }
 

@@ -24,11 +24,6 @@ struct stack {
 	size_t n;
 };
 
-static json_t *text_or_null(const char *s)
-{
-	return s ? jsonx_string_lossy(s, strlen(s)) : json_null();
-}
-
 static json_t *number_or_null(bool has, uint64_t v)
 {
 	return has && v <= INT64_MAX ? json_integer((json_int_t)v) : json_null();
@@ -49,9 +44,9 @@ static int put_frame(struct stack *s, const struct shown *f)
 	bool source = l && l->file && source_note(s->in, &f->chain->cu, l->file);
 	bool ok = jsonx_set_new(j, "args", args) >= 0 && jsonx_set_u64(j, "index", s->n) >= 0 && set_hex(j, "pc", f->pc) >= 0;
 
-	ok = ok && jsonx_set_new(j, "function", text_or_null(f->function)) >= 0 && jsonx_set_new(j, "symbol", text_or_null(f->symbol)) >= 0;
+	ok = ok && jsonx_set_new(j, "function", jsonx_text(f->function)) >= 0 && jsonx_set_new(j, "symbol", jsonx_text(f->symbol)) >= 0;
 	ok = ok && jsonx_set_new(j, "offset", number_or_null(f->has_offset, f->offset)) >= 0;
-	ok = ok && jsonx_set_new(j, "module", text_or_null(f->module)) >= 0 && jsonx_set_new(j, "file", text_or_null(l ? l->file : NULL)) >= 0;
+	ok = ok && jsonx_set_new(j, "module", jsonx_text(f->module)) >= 0 && jsonx_set_new(j, "file", jsonx_text(l ? l->file : NULL)) >= 0;
 	ok = ok && jsonx_set_new(j, "line", number_or_null(l && l->line > 0, l ? (uint64_t)l->line : 0)) >= 0;
 	ok = ok && jsonx_set_new(j, "column", number_or_null(l && l->column > 0, l ? (uint64_t)l->column : 0)) >= 0;
 	ok = ok && jsonx_set_bool(j, "inlined", f->inlined) >= 0 && jsonx_set_bool(j, "signal", f->signal) >= 0;
@@ -154,7 +149,7 @@ static int walk(struct stack *s, const struct user_regs_struct *u, json_t *resul
 	r = jsonx_set_bool(result, "complete", !note);
 	if (!note && guess)
 		note = text;
-	return r < 0 ? r : jsonx_set_new(result, "note", text_or_null(note));
+	return r < 0 ? r : jsonx_set_new(result, "note", jsonx_text(note));
 }
 
 int answer_stack(struct inspector *in, const struct request *q, json_t **ret, struct errinfo *ei)

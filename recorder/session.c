@@ -499,12 +499,15 @@ static int first_exec(struct rec *rec, struct rec_task *t, struct errinfo *ei)
 	return errinfo_set_r(ei, r, "start %s", rec->opt->program);
 }
 
-/* Every guest process costs a descriptor (its memory), and the journals may be larger than the guest's files. The guest's own limits stay: it was
- * forked already. */
+/* Every guest process costs a descriptor (its memory), the journals may be larger than the guest's files, and what we make we open again. The
+ * guest's own limits and mask stay: it was forked already. */
 static void raise_own_limits(void)
 {
 	static const int which[] = { RLIMIT_NOFILE, RLIMIT_FSIZE };
 	struct rlimit rl;
+	mode_t mask = umask(0);
+
+	umask(mask & 077);
 
 	for (size_t i = 0; i < ARRAY_SIZE(which); i++)
 		if (getrlimit(which[i], &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
@@ -545,6 +548,7 @@ static int start_guest(struct rec *rec, struct errinfo *ei)
 	if (!t)
 		return errinfo_set_r(ei, -ENOMEM, "start %s", o->program);
 	p->live = 1;
+	p->info.threads = 1;
 	return first_exec(rec, t, ei);
 }
 

@@ -25,24 +25,27 @@ bool store_label_valid(const char *label)
 	return j && n > 0 && n <= LABEL_BYTES_MAX;
 }
 
-static int load_file(const char *dir, const char *name, json_t **ret)
+int annotation_load(const char *dir, const char *name, size_t max, json_t **ret, struct errinfo *ei)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
-	struct stat st;
-	int r = path ? fs_lstat(path, &st) : -ENOMEM;
+	struct errinfo why = { 0 };
+	int r = path ? jsonx_load_file(path, max, ret, &why) : -ENOMEM;
 
-	if (r == 0 && !S_ISREG(st.st_mode))
-		r = ERR_CORRUPT;
-	return r == 0 ? jsonx_load_file(path, ANNOTATION_BYTES_MAX, ret, NULL) : r;
+	/* that there is none is no news */
+	if (r < 0 && r != -ENOENT && ei)
+		*ei = why;
+	return r;
 }
 
-static int save_file(const char *dir, const char *name, const json_t *j)
+int annotation_save(const char *dir, const char *name, const json_t *j, size_t max)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
 	char *text CLEANUP(freep) = NULL;
 	size_t len;
 	int r = path ? jsonx_dump(j, JSON_COMPACT, &text, &len) : -ENOMEM;
 
+	if (r == 0 && len > max)
+		r = ERR_LIMIT;
 	return r == 0 ? os_write_file_atomic(path, text, len, 0600) : r;
 }
 
@@ -65,7 +68,7 @@ int annotations_apply(const char *dir, struct manifest *m)
 
 	if (m->options && jsonx_get_str(m->options, "source", &text) == 0 && set_text(&m->source, text) < 0)
 		return -ENOMEM;
-	r = load_file(dir, NAME_ANNOTATIONS, &j);
+	r = annotation_load(dir, NAME_ANNOTATIONS, ANNOTATION_BYTES_MAX, &j, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	if (jsonx_get_bool(j, "keep", &m->keep) < 0)
@@ -82,7 +85,7 @@ int annotations_begin(const char *dir, const char *source)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = json_pack("{s:s}", "source", source);
 
-	return j ? save_file(dir, NAME_ANNOTATIONS, j) : -ENOMEM;
+	return j ? annotation_save(dir, NAME_ANNOTATIONS, j, ANNOTATION_BYTES_MAX) : -ENOMEM;
 }
 
 int verified_load(const char *dir, uint64_t *ret_when_ns, char **ret_error)
@@ -90,7 +93,7 @@ int verified_load(const char *dir, uint64_t *ret_when_ns, char **ret_error)
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	const char *error = NULL;
 	uint64_t when;
-	int r = load_file(dir, NAME_VERIFIED, &j);
+	int r = annotation_load(dir, NAME_VERIFIED, ANNOTATION_BYTES_MAX, &j, NULL);
 
 	if (r == 0)
 		r = jsonx_get_u64(j, "when_ns", &when);
@@ -107,7 +110,7 @@ int verified_load(const char *dir, uint64_t *ret_when_ns, char **ret_error)
 	return 0;
 }
 
-int recording_open_dir(struct store *s, const struct store_id *id)
+static int open_dir(struct store *s, const struct store_id *id)
 {
 	for (int tries = 0;; tries++) {
 		char *dir CLEANUP(freep) = NULL;
@@ -121,17 +124,31 @@ int recording_open_dir(struct store *s, const struct store_id *id)
 	}
 }
 
-bool recording_is_gone(struct store *s, const struct store_id *id)
+int recording_in_dir(struct store *s, const struct store_id *id, bool lock, recording_dir_fn fn, void *ctx)
 {
-	char *dir CLEANUP(freep) = NULL;
+	int fd CLEANUP(closep) = open_dir(s, id);
+	char *dir CLEANUP(freep) = fd < 0 ? NULL : os_asprintf("/proc/self/fd/%d", fd);
+	char *still CLEANUP(freep) = NULL;
+	int r = fd < 0 ? fd : !dir ? -ENOMEM : lock ? fs_lock(fd, true, true) : 0;
 
-	return store_path(s, id, &dir) == ERR_NOT_FOUND;
+	if (r >= 0)
+		r = fn(ctx, dir);
+	/* nobody reaches the directory any more: it is being removed */
+	if (r >= 0 && lock && store_path(s, id, &still) == ERR_NOT_FOUND)
+		r = ERR_NOT_FOUND;
+	return r;
 }
 
-static int set_annotations(const char *dir, const char *label, int keep)
+struct wanted {
+	const char *label;
+	int keep;
+};
+
+static int set_annotations(void *ctx, const char *dir)
 {
+	const struct wanted *w = ctx;
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	int r = load_file(dir, NAME_ANNOTATIONS, &j);
+	int r = annotation_load(dir, NAME_ANNOTATIONS, ANNOTATION_BYTES_MAX, &j, NULL);
 
 	if (r < 0 || !json_is_object(j)) {
 		jsonx_unrefp(&j);
@@ -139,49 +156,36 @@ static int set_annotations(const char *dir, const char *label, int keep)
 	}
 	if (!j || r == -ENOMEM)
 		return -ENOMEM;
-	r = keep < 0 ? 0 : jsonx_set_bool(j, "keep", keep);
-	if (r == 0 && label)
-		r = jsonx_set_new(j, "label", *label ? json_string(label) : json_null());
-	return r == 0 ? save_file(dir, NAME_ANNOTATIONS, j) : r;
+	r = w->keep < 0 ? 0 : jsonx_set_bool(j, "keep", w->keep);
+	if (r == 0 && w->label)
+		r = jsonx_set_new(j, "label", *w->label ? json_string(w->label) : json_null());
+	return r == 0 ? annotation_save(dir, NAME_ANNOTATIONS, j, ANNOTATION_BYTES_MAX) : r;
 }
 
 int store_annotate(struct store *s, const struct store_id *id, const char *label, int keep, struct errinfo *ei)
 {
-	char *dir CLEANUP(freep) = NULL;
-	int fd CLEANUP(closep) = -1;
+	struct wanted w = { label, keep };
 	int r;
 
 	if (label && *label && !store_label_valid(label))
 		return errinfo_set(ei, -EINVAL, "a label has 1 to %d bytes, neither '/' nor control characters", LABEL_BYTES_MAX);
-	r = recording_open_dir(s, id);
-	if (r >= 0) {
-		fd = r;
-		/* of the directory itself: the recording's lock is held for long by others, this one only here */
-		r = fs_lock(fd, true, true);
-	}
-	if (r == 0) {
-		dir = os_asprintf("/proc/self/fd/%d", fd);
-		r = dir ? set_annotations(dir, label, keep) : -ENOMEM;
-	}
-	if (r == 0 && recording_is_gone(s, id))
-		r = ERR_NOT_FOUND;
+	r = recording_in_dir(s, id, true, set_annotations, &w);
 	return r < 0 ? errinfo_set_r(ei, r, "annotate recording %s", id->hex) : 0;
+}
+
+static int save_verified(void *ctx, const char *dir)
+{
+	return annotation_save(dir, NAME_VERIFIED, ctx, ANNOTATION_BYTES_MAX);
 }
 
 int store_note_verified(struct store *s, const struct store_id *id, const char *error, struct errinfo *ei)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = json_object();
-	char *dir CLEANUP(freep) = NULL;
-	int fd CLEANUP(closep) = -1;
 	int r = j ? jsonx_set_u64(j, "when_ns", os_wall_ns()) : -ENOMEM;
 
 	if (r == 0)
-		r = jsonx_set_new(j, "error", error ? jsonx_string_lossy(error, strlen(error)) : json_null());
-	if (r == 0) {
-		r = fd = recording_open_dir(s, id);
-		dir = r >= 0 ? os_asprintf("/proc/self/fd/%d", fd) : NULL;
-		if (r >= 0)
-			r = dir ? save_file(dir, NAME_VERIFIED, j) : -ENOMEM;
-	}
+		r = jsonx_set_new(j, "error", jsonx_text(error));
+	if (r == 0)
+		r = recording_in_dir(s, id, false, save_verified, j);
 	return r < 0 ? errinfo_set_r(ei, r, "note the verification of recording %s", id->hex) : 0;
 }

@@ -291,7 +291,7 @@ int store_blob_add_file(struct store *s, int fd, const struct stat *st, struct b
 int store_blob_open(struct store *s, const struct blob_id *id, int *ret_fd)
 {
 	char *path CLEANUP(freep) = blob_path(s, id);
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r < 0)
 		return r == -ENOENT ? ERR_MISSING_BLOB : r;

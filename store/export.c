@@ -68,7 +68,7 @@ static int put_own(struct export *x, const char *file, bool optional)
 {
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", x->dir, file);
 	char *name CLEANUP(freep) = os_asprintf("%s/%s", x->manifest->id.hex, file);
-	int fd = path && name ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int fd = path && name ? os_open_regular(path) : -ENOMEM;
 
 	if (fd == -ENOENT && optional)
 		return 0;

@@ -11,14 +11,22 @@
 #include <unistd.h>
 #include "base/os.h"
 
-int fs_each_name(const char *dir, fs_name_fn fn, void *ctx)
+/* flags: O_NOFOLLOW, or 0. */
+static int each_name(const char *dir, int flags, fs_name_fn fn, void *ctx)
 {
-	DIR *d = opendir(dir);
+	int fd = os_open(dir, O_RDONLY | O_DIRECTORY | flags, 0);
 	struct dirent *e;
+	DIR *d;
 	int r = 0;
 
-	if (!d)
-		return -errno;
+	if (fd < 0)
+		return fd;
+	d = fdopendir(fd);
+	if (!d) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
 	while (r == 0 && (errno = 0, e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			r = fn(ctx, e->d_name);
@@ -26,6 +34,11 @@ int fs_each_name(const char *dir, fs_name_fn fn, void *ctx)
 		r = -errno;
 	closedir(d);
 	return r;
+}
+
+int fs_each_name(const char *dir, fs_name_fn fn, void *ctx)
+{
+	return each_name(dir, 0, fn, ctx);
 }
 
 int fs_lock(int fd, bool exclusive, bool wait)
@@ -51,6 +64,10 @@ int fs_lock_file(const char *dir, const char *name, bool exclusive, int *ret_fd)
 	if (!path)
 		return -ENOMEM;
 	r = os_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+	if (!exclusive && (r == -EROFS || r == -EACCES)) { /* whoever only reads needs no more than that; -ENOENT would say something else */
+		fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+		r = fd >= 0 ? fd : r;
+	}
 	if (r < 0)
 		return r;
 	fd = r;
@@ -84,6 +101,13 @@ bool fs_exists(const char *path)
 	return fs_stat(path, &st) == 0;
 }
 
+bool fs_is_dir(const char *path)
+{
+	struct stat st;
+
+	return fs_lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 struct removal {
 	const char *dir;
 	int depth;
@@ -109,7 +133,7 @@ static int remove_name(void *ctx, const char *name)
 static int remove_tree(const char *dir, int depth)
 {
 	struct removal rm = { dir, depth };
-	int r = fs_each_name(dir, remove_name, &rm);
+	int r = each_name(dir, O_NOFOLLOW, remove_name, &rm);
 
 	if (r < 0)
 		return r;
@@ -118,7 +142,10 @@ static int remove_tree(const char *dir, int depth)
 
 int fs_remove_dir(const char *dir)
 {
-	return remove_tree(dir, 1);
+	int r = remove_tree(dir, 1);
+
+	/* a link: what it leads to is not ours */
+	return r == -ENOTDIR || r == -ELOOP ? fs_unlink_quiet(dir) : r;
 }
 
 int fs_sync_dir(const char *dir)

@@ -19,7 +19,9 @@ int fs_lock_file(const char *dir, const char *name, bool exclusive, int *ret_fd)
 int fs_stat(const char *path, struct stat *ret) MUST_CHECK;
 int fs_lstat(const char *path, struct stat *ret) MUST_CHECK;
 bool fs_exists(const char *path);
-/* Removes a directory and the files in it; directories one level down too. -ENOENT if it is not there. */
+/* A directory itself, not a link to one. */
+bool fs_is_dir(const char *path);
+/* Removes a directory and the files in it; directories one level down too. A link is removed, not what it leads to. -ENOENT if it is not there. */
 int fs_remove_dir(const char *dir) MUST_CHECK;
 /* fsync() of a directory, so that renames in it last. File systems that cannot are no error. */
 int fs_sync_dir(const char *dir) MUST_CHECK;

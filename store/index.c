@@ -31,7 +31,7 @@ int index_load(const char *dir, const struct store_id *id, struct stream *events
 	const struct index_entry *entries;
 	struct index_head h;
 	size_t len;
-	int r = path ? os_read_file(path, sizeof(h) + 2ull * FRAMES_MAX * sizeof(*entries), &text, &len) : -ENOMEM;
+	int r = path ? os_read_regular(path, sizeof(h) + 2ull * FRAMES_MAX * sizeof(*entries), &text, &len) : -ENOMEM;
 
 	if (r < 0)
 		return r;

@@ -21,11 +21,16 @@
 #define ARGV_MAX (8u << 20)
 
 /* Compression: raw bytes gathered in one .xz block before it is closed (a frame never spans blocks), and what a reader
- * accepts for a block, for a decoder's memory and for the memory of a stream's block index. */
-#define XZ_BLOCK_TARGET (1u << 20)
+ * accepts for a block, for a decoder's memory and for the memory of a stream's block index. Whoever looks at one event pays for a block of each stream:
+ * one full frame of events, two of data. Against blocks of 1 MiB that makes sealed recordings 4-8 % larger (docs/BENCHMARKS.md). */
+#define XZ_BLOCK_EVENTS FRAME_TARGET
+#define XZ_BLOCK_DATA (FRAME_TARGET * 5 / 2)
 #define XZ_BLOCK_RAW_MAX (FRAME_RAW_MAX + (2u << 20))
 #define XZ_DECODER_MEM_MAX (160u << 20)
 #define XZ_INDEX_MEM_MAX (64u << 20)
+/* Decoded blocks that are kept for all readers: how many at most, and how many of the largest that is kept there must be room for in memory. */
+#define BLOCKS_MAX 4096u
+#define BLOCKS_KEPT_MIN 8u
 
 /* manifest.json */
 #define MANIFEST_BYTES_MAX (64u << 20)

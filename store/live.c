@@ -17,7 +17,7 @@ static int open_held_lock(const struct store *s, const struct store_id *id, int 
 	char *dir CLEANUP(freep) = store_tmp_path(s, id);
 	char *path CLEANUP(freep) = dir ? os_asprintf("%s/" NAME_LOCK, dir) : NULL;
 	int fd CLEANUP(closep) = -1;
-	int r = path ? os_open(path, flags | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open(path, flags | O_NOFOLLOW | O_NONBLOCK, 0) : -ENOMEM;
 
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;

@@ -1,5 +1,4 @@
-/* See notes.h. The file is replaced atomically inside of the open directory, which may be moved meanwhile (tmp/ID -> ID), under a lock of the directory
- * itself: the recording's own lock is held for hours by recorders and sealers. */
+/* See notes.h. The file is replaced atomically inside of the open directory, under its lock (annotate_priv.h). */
 #include "store/notes.h"
 
 #include <errno.h>
@@ -225,67 +224,63 @@ int notes_to_json(const struct notes *n, json_t **ret)
 
 int notes_load_at(const char *dir, struct notes *ret, struct errinfo *ei)
 {
-	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_NOTES, dir);
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	struct stat st;
-	int r = path ? fs_lstat(path, &st) : -ENOMEM;
+	int r = annotation_load(dir, NAME_NOTES, NOTES_BYTES_MAX, &j, ei);
 
 	if (r == -ENOENT) {
 		*ret = (struct notes){ 0 };
 		return 0;
 	}
-	if (r >= 0 && !S_ISREG(st.st_mode))
-		r = errinfo_set(ei, ERR_CORRUPT, "%s is no regular file", path);
-	if (r >= 0)
-		r = jsonx_load_file(path, NOTES_BYTES_MAX, &j, ei);
 	return r < 0 ? r : notes_from_json(json_object_get(j, "items"), ret, ei);
 }
 
 int notes_save_at(const char *dir, const struct notes *n)
 {
-	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_NOTES, dir);
 	json_t *j CLEANUP(jsonx_unrefp) = json_object(), *items = NULL;
-	char *text CLEANUP(freep) = NULL;
-	size_t len;
-	int r = path && j ? notes_to_json(n, &items) : -ENOMEM;
+	int r = j ? notes_to_json(n, &items) : -ENOMEM;
 
 	if (r >= 0)
 		r = jsonx_set_new(j, "items", items);
-	if (r >= 0)
-		r = jsonx_dump(j, JSON_COMPACT, &text, &len);
-	if (r >= 0 && len > NOTES_BYTES_MAX)
-		r = ERR_LIMIT;
-	return r < 0 ? r : os_write_file_atomic(path, text, len, 0600);
+	return r < 0 ? r : annotation_save(dir, NAME_NOTES, j, NOTES_BYTES_MAX);
+}
+
+struct work {
+	struct notes *ret; /* load */
+	notes_fn fn;       /* update */
+	void *ctx;
+	struct errinfo *ei;
+};
+
+static int load_in(void *ctx, const char *dir)
+{
+	struct work *w = ctx;
+
+	return notes_load_at(dir, w->ret, w->ei);
 }
 
 int notes_load(struct store *s, const struct store_id *id, struct notes *ret, struct errinfo *ei)
 {
-	int fd CLEANUP(closep) = recording_open_dir(s, id);
-	char *dir CLEANUP(freep) = fd < 0 ? NULL : os_asprintf("/proc/self/fd/%d", fd);
-	int r = fd < 0 ? fd : dir ? notes_load_at(dir, ret, ei) : -ENOMEM;
+	struct work w = { .ret = ret, .ei = ei };
+	int r = recording_in_dir(s, id, false, load_in, &w);
 
 	return r < 0 ? errinfo_set_r(ei, r, "read the notes of recording %s", id->hex) : 0;
 }
 
-static int update_in(const char *dir, notes_fn fn, void *ctx, struct errinfo *ei)
+static int update_in(void *ctx, const char *dir)
 {
+	struct work *w = ctx;
 	struct notes n CLEANUP(notes_done) = { 0 };
-	int r = notes_load_at(dir, &n, ei);
+	int r = notes_load_at(dir, &n, w->ei);
 
 	if (r >= 0)
-		r = fn(ctx, &n);
+		r = w->fn(w->ctx, &n);
 	return r > 0 ? notes_save_at(dir, &n) : r;
 }
 
 int notes_update(struct store *s, const struct store_id *id, notes_fn fn, void *ctx, struct errinfo *ei)
 {
-	int fd CLEANUP(closep) = recording_open_dir(s, id);
-	char *dir CLEANUP(freep) = fd < 0 ? NULL : os_asprintf("/proc/self/fd/%d", fd);
-	int r = fd < 0 ? fd : dir ? fs_lock(fd, true, true) : -ENOMEM;
+	struct work w = { .fn = fn, .ctx = ctx, .ei = ei };
+	int r = recording_in_dir(s, id, true, update_in, &w);
 
-	if (r >= 0)
-		r = update_in(dir, fn, ctx, ei);
-	if (r >= 0 && recording_is_gone(s, id))
-		r = ERR_NOT_FOUND;
 	return r < 0 ? errinfo_set_r(ei, r, "change the notes of recording %s", id->hex) : r;
 }

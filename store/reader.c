@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "base/os.h"
 #include "store/event_priv.h"
 #include "store/index_priv.h"
@@ -39,7 +40,26 @@ struct store_reader {
 
 /* --- opening --- */
 
-static int open_stream(const char *dir, const struct manifest *m, enum stream_kind kind, struct stream *ret, struct errinfo *ei)
+static int open_source(int fd, bool compressed, struct store_blocks *blocks, struct source **ret)
+{
+	struct source *src;
+	struct stat st;
+	int r = os_fstat(fd, &st);
+
+	if (r < 0) {
+		os_close(fd);
+		return r;
+	}
+	r = source_file(fd, &src);
+	if (r == 0 && compressed)
+		r = source_xz_shared(src, &st, blocks, &src);
+	if (r == 0)
+		*ret = src;
+	return r;
+}
+
+static int open_stream(const char *dir, const struct manifest *m, enum stream_kind kind, struct store_blocks *blocks, struct stream *ret,
+		       struct errinfo *ei)
 {
 	static const char *const names[2][2] = {
 		[STREAM_EVENTS] = { NAME_EVENTS, NAME_EVENTS_XZ },
@@ -47,28 +67,26 @@ static int open_stream(const char *dir, const struct manifest *m, enum stream_ki
 	};
 	const char *name = names[kind][m->compressed];
 	char *path CLEANUP(freep) = os_asprintf("%s/%s", dir, name);
-	struct source *src;
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	struct source *src = NULL;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r >= 0)
-		r = source_file(r, &src);
-	if (r >= 0 && m->compressed)
-		r = source_xz(src, &src);
+		r = open_source(r, m->compressed, blocks, &src);
 	if (r < 0)
 		return errinfo_set_r(ei, r, "open %s", path ? path : name);
 	return stream_init(ret, kind, path, src, &m->id, ei);
 }
 
 /* While journals are replaced by .xz files the manifest may be read before and the files opened after: -ENOENT then. */
-int recording_open_streams(const char *dir, const struct manifest *m, bool salvage, struct stream *events, struct stream *data,
-			   struct errinfo *ei)
+static int open_streams(const char *dir, const struct manifest *m, bool salvage, struct store_blocks *blocks, struct stream *events, struct stream *data,
+			struct errinfo *ei)
 {
 	int r;
 
 	*events = *data = (struct stream){ 0 };
-	r = open_stream(dir, m, STREAM_EVENTS, events, ei);
+	r = open_stream(dir, m, STREAM_EVENTS, blocks, events, ei);
 	if (r == 0)
-		r = open_stream(dir, m, STREAM_DATA, data, ei);
+		r = open_stream(dir, m, STREAM_DATA, blocks, data, ei);
 	if (r < 0) {
 		stream_done(events);
 		stream_done(data);
@@ -84,6 +102,12 @@ int recording_open_streams(const char *dir, const struct manifest *m, bool salva
 	return 0;
 }
 
+int recording_open_streams(const char *dir, const struct manifest *m, bool salvage, struct stream *events, struct stream *data,
+			   struct errinfo *ei)
+{
+	return open_streams(dir, m, salvage, NULL, events, data, ei);
+}
+
 static int reader_new(struct store *s, const char *dir, struct manifest *m, struct store_reader **ret, struct errinfo *ei)
 {
 	struct store_reader *rd = os_calloc(1, sizeof(*rd));
@@ -91,7 +115,7 @@ static int reader_new(struct store *s, const char *dir, struct manifest *m, stru
 
 	if (!rd)
 		return errinfo_set_r(ei, -ENOMEM, "open recording %s", m->id.hex);
-	r = recording_open_streams(dir, m, false, &rd->events, &rd->data, ei);
+	r = open_streams(dir, m, false, s ? s->blocks : NULL, &rd->events, &rd->data, ei);
 	if (r == 0)
 		r = event_memory_new(&rd->memory);
 	if (r < 0) {

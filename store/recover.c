@@ -32,7 +32,7 @@ int blob_list_load(const char *dir, struct idset *ret)
 	char hex[65] = "";
 	struct blob_id id;
 	size_t len;
-	int r = path ? os_read_file(path, BLOB_LIST_MAX, &text, &len) : -ENOMEM;
+	int r = path ? os_read_regular(path, BLOB_LIST_MAX, &text, &len) : -ENOMEM;
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -54,7 +54,7 @@ static int mend_head(const char *dir, const struct manifest *m, enum stream_kind
 	struct stream st = { 0 };
 	struct stream_head h;
 	uint8_t id[16];
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r >= 0)
 		r = source_file(r, &src);
@@ -228,7 +228,7 @@ static int mend_manifest(const char *dir, const struct store_id *id, struct mani
 	char *path CLEANUP(freep) = os_asprintf("%s/" NAME_EVENTS, dir);
 	struct source *src = NULL;
 	struct stream st = { 0 };
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r >= 0)
 		r = source_file(r, &src);
@@ -316,7 +316,7 @@ static void clear_unfinished(const char *path)
 {
 	int lock CLEANUP(closep) = -1;
 
-	if (is_stale(path) && fs_lock_file(path, NAME_LOCK, true, &lock) == 0)
+	if (fs_is_dir(path) && is_stale(path) && fs_lock_file(path, NAME_LOCK, true, &lock) == 0)
 		(void)!fs_remove_dir(path);
 }
 

@@ -72,6 +72,7 @@ static int put_stream_head(struct stream *st, struct xz_encoder *xz, struct sha2
 
 static int pack_frames(struct sealing *sl, struct stream *st, struct xz_encoder *xz, struct sha256_ctx *raw_sha)
 {
+	const size_t target = st->kind == STREAM_EVENTS ? XZ_BLOCK_EVENTS : XZ_BLOCK_DATA;
 	struct frame f = { 0 };
 	uint64_t in_block = 0;
 	int r = put_stream_head(st, xz, raw_sha, &in_block);
@@ -80,7 +81,7 @@ static int pack_frames(struct sealing *sl, struct stream *st, struct xz_encoder 
 		r = stream_load(st, st->entries[i].first, &f, sl->ei);
 		if (r == 0)
 			r = ERR_TRUNCATED;
-		if (r > 0 && in_block > 0 && in_block + f.bytes.len > XZ_BLOCK_TARGET) {
+		if (r > 0 && in_block > 0 && in_block + f.bytes.len > target) {
 			r = xz_encoder_end_block(xz);
 			in_block = 0;
 		}

@@ -26,6 +26,10 @@ int source_memory(const void *p, size_t n, struct source **ret) MUST_CHECK;
 /* The uncompressed content of a single-stream .xz with random access. Takes over inner, on failure too.
  * ERR_CORRUPT, ERR_LIMIT (blocks or dictionaries beyond limits_priv.h). */
 int source_xz(struct source *inner, struct source **ret) MUST_CHECK;
+/* The same of a file (its stat is st), with blocks shared by all who read it. blocks NULL: as source_xz(). */
+struct stat;
+struct store_blocks;
+int source_xz_shared(struct source *inner, const struct stat *st, struct store_blocks *blocks, struct source **ret) MUST_CHECK;
 
 /* Bytes got (short only at the end) or an error. */
 ssize_t source_pread(struct source *s, void *p, size_t n, uint64_t off) MUST_CHECK;

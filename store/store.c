@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "store/blob_cache_priv.h"
+#include "store/blocks.h"
 #include "store/limits_priv.h"
 #include "store/manifest_priv.h"
 #include "store/progress_priv.h"
@@ -90,6 +91,7 @@ void store_free(struct store *s)
 	if (!s)
 		return;
 	blob_cache_free(s->cache);
+	store_blocks_unref(s->blocks);
 	closep(&s->blobs_lock);
 	free(s->dir);
 	free(s);
@@ -103,6 +105,13 @@ void store_freep(struct store **s)
 const char *store_dir(const struct store *s)
 {
 	return s->dir;
+}
+
+void store_share_blocks(struct store *s, struct store_blocks *b)
+{
+	store_blocks_ref(b);
+	store_blocks_unref(s->blocks);
+	s->blocks = b;
 }
 
 /* --- ids and paths --- */
@@ -155,9 +164,9 @@ int store_path(struct store *s, const struct store_id *id, char **ret)
 	if (!done || !tmp)
 		return -ENOMEM;
 	/* done is asked twice: the recording may be moved there between the questions */
-	if (fs_exists(done) || (!fs_exists(tmp) && fs_exists(done)))
+	if (fs_is_dir(done) || (!fs_is_dir(tmp) && fs_is_dir(done)))
 		*ret = TAKE(done);
-	else if (fs_exists(tmp))
+	else if (fs_is_dir(tmp))
 		*ret = TAKE(tmp);
 	else
 		return ERR_NOT_FOUND;
@@ -171,7 +180,7 @@ static int read_last(const struct store *s, struct store_id *ret)
 	char *path CLEANUP(freep) = os_asprintf("%s/last", s->dir);
 	char *text CLEANUP(freep) = NULL;
 	size_t len;
-	int r = path ? os_read_file(path, 4096, &text, &len) : -ENOMEM;
+	int r = path ? os_read_regular(path, 4096, &text, &len) : -ENOMEM;
 
 	if (r < 0)
 		return r;

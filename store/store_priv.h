@@ -6,11 +6,13 @@
 #include "store/store.h"
 
 struct blob_cache;
+struct store_blocks;
 
 struct store {
 	char *dir;
 	int blobs_lock;           /* blobs/lock: shared while a blob is made sure of, exclusive while one is removed. -1 until used */
 	struct blob_cache *cache; /* NULL until used */
+	struct store_blocks *blocks; /* for readers; NULL: each has its own */
 };
 
 #define NAME_MANIFEST "manifest.json"

@@ -43,7 +43,7 @@ static int verify_file(const char *dir, const char *name, const struct manifest_
 	struct blob_id id;
 	uint64_t size;
 	char hex[65];
-	int r = path ? os_open(path, O_RDONLY | O_NOFOLLOW, 0) : -ENOMEM;
+	int r = path ? os_open_regular(path) : -ENOMEM;
 
 	if (r < 0)
 		return errinfo_set_r(ei, r == -ENOENT ? ERR_TRUNCATED : r, "open %s/%s", dir, name);

@@ -1,7 +1,7 @@
 /* .xz streams through liblzma: an encoder that ends a block where asked, and a source that reads any byte of such a file.
  *
  * The files are plain single-stream .xz, so that `xz -dc` gives the journal back. Reading uses the block index at the file's end: one block is
- * decoded at a time and kept. Block and dictionary sizes come from a stranger and are held against limits_priv.h before memory is taken.
+ * decoded at a time and kept, by the source itself or where all readers of the file find it (blocks.c). Block and dictionary sizes come from a stranger and are held against limits_priv.h before memory is taken.
  */
 #include "store/xz_priv.h"
 
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/os.h"
+#include "store/blocks_priv.h"
 #include "store/limits_priv.h"
 #include "store/source_priv.h"
 
@@ -59,7 +60,7 @@ int xz_encoder_new(unsigned preset, xz_sink_fn sink, void *ctx, struct xz_encode
 		return -EINVAL;
 	}
 	/* no match can reach across a block, so a larger dictionary only costs the time to clear it */
-	options.dict_size = MIN(options.dict_size, 2 * XZ_BLOCK_TARGET);
+	options.dict_size = MIN(options.dict_size, 2 * XZ_BLOCK_DATA);
 	r = from_lzma(lzma_stream_encoder(&e->lzma, filters, LZMA_CHECK_CRC64));
 	if (r < 0) {
 		free(e);
@@ -130,9 +131,16 @@ struct xz_source {
 	struct source *inner;
 	lzma_index *index;
 	lzma_check check;
+	struct store_blocks *blocks; /* NULL: none are shared */
+	struct block_key key;        /* of those */
 	uint64_t start, len; /* the block that raw holds; len 0 = none */
 	uint8_t *raw, *packed;
 	size_t raw_cap, packed_cap;
+};
+
+struct block_load {
+	struct xz_source *x;
+	const lzma_index_iter *it;
 };
 
 static int reserve(uint8_t **p, size_t *cap, size_t want)
@@ -159,8 +167,8 @@ static int pread_exact(struct source *s, void *p, size_t n, uint64_t off)
 	return (size_t)r == n ? 0 : ERR_CORRUPT;
 }
 
-/* Decodes the block of `packed_len` bytes in x->packed to raw_len bytes in x->raw. */
-static int decode_block(struct xz_source *x, size_t packed_len, uint64_t unpadded, size_t raw_len)
+/* Decodes the block of `packed_len` bytes at packed to raw_len bytes at raw. */
+static int decode_block(const struct xz_source *x, const uint8_t *packed, size_t packed_len, uint64_t unpadded, uint8_t *raw, size_t raw_len)
 {
 	lzma_filter filters[LZMA_FILTERS_MAX + 1];
 	lzma_block block = { .version = 1, .check = x->check, .filters = filters };
@@ -168,10 +176,10 @@ static int decode_block(struct xz_source *x, size_t packed_len, uint64_t unpadde
 	uint64_t mem;
 	int r;
 
-	block.header_size = lzma_block_header_size_decode(x->packed[0]);
-	if (x->packed[0] == 0 || block.header_size > packed_len)
+	block.header_size = lzma_block_header_size_decode(packed[0]);
+	if (packed[0] == 0 || block.header_size > packed_len)
 		return ERR_CORRUPT;
-	r = from_lzma(lzma_block_header_decode(&block, NULL, x->packed));
+	r = from_lzma(lzma_block_header_decode(&block, NULL, packed));
 	if (r < 0)
 		return r;
 	mem = lzma_raw_decoder_memusage(filters);
@@ -181,7 +189,7 @@ static int decode_block(struct xz_source *x, size_t packed_len, uint64_t unpadde
 	if (r == 0)
 		r = from_lzma(lzma_block_compressed_size(&block, unpadded));
 	if (r == 0)
-		r = from_lzma(lzma_block_buffer_decode(&block, NULL, x->packed, &in_pos, packed_len, x->raw, &out_pos, raw_len));
+		r = from_lzma(lzma_block_buffer_decode(&block, NULL, packed, &in_pos, packed_len, raw, &out_pos, raw_len));
 	for (size_t i = 0; filters[i].id != LZMA_VLI_UNKNOWN; i++)
 		free(filters[i].options);
 	if (r == 0 && (out_pos != raw_len || in_pos != packed_len))
@@ -189,22 +197,41 @@ static int decode_block(struct xz_source *x, size_t packed_len, uint64_t unpadde
 	return r;
 }
 
-static int load_block(struct xz_source *x, const lzma_index_iter *it)
+/* LZMA2 expands by less than 1 %; a longer block only wants our memory. */
+static int check_sizes(const lzma_index_iter *it)
 {
 	uint64_t raw_len = it->block.uncompressed_size, packed_len = it->block.total_size;
+
+	return raw_len > XZ_BLOCK_RAW_MAX || packed_len > raw_len + raw_len / 16 + 4096 ? ERR_LIMIT : 0;
+}
+
+static int load_packed(struct xz_source *x, const lzma_index_iter *it)
+{
+	int r = reserve(&x->packed, &x->packed_cap, it->block.total_size);
+
+	return r < 0 ? r : pread_exact(x->inner, x->packed, it->block.total_size, it->block.compressed_file_offset);
+}
+
+/* block_load_fn */
+static int load_shared(void *ctx, uint8_t *p, size_t len)
+{
+	const struct block_load *l = ctx;
+	int r = load_packed(l->x, l->it);
+
+	return r < 0 ? r : decode_block(l->x, l->x->packed, l->it->block.total_size, l->it->block.unpadded_size, p, len);
+}
+
+static int load_own(struct xz_source *x, const lzma_index_iter *it)
+{
+	uint64_t raw_len = it->block.uncompressed_size;
 	int r;
 
 	x->len = 0;
-	/* LZMA2 expands by less than 1 %; a longer block only wants our memory */
-	if (raw_len > XZ_BLOCK_RAW_MAX || packed_len > raw_len + raw_len / 16 + 4096)
-		return ERR_LIMIT;
 	r = reserve(&x->raw, &x->raw_cap, raw_len);
 	if (r == 0)
-		r = reserve(&x->packed, &x->packed_cap, packed_len);
+		r = load_packed(x, it);
 	if (r == 0)
-		r = pread_exact(x->inner, x->packed, packed_len, it->block.compressed_file_offset);
-	if (r == 0)
-		r = decode_block(x, packed_len, it->block.unpadded_size, raw_len);
+		r = decode_block(x, x->packed, it->block.total_size, it->block.unpadded_size, x->raw, raw_len);
 	if (r < 0)
 		return r;
 	x->start = it->block.uncompressed_file_offset;
@@ -212,26 +239,47 @@ static int load_block(struct xz_source *x, const lzma_index_iter *it)
 	return 0;
 }
 
+/* Copies up to n bytes at off, as far as they are in one block; how many, 0 at the end. */
+static ssize_t read_some(struct xz_source *x, void *p, size_t n, uint64_t off)
+{
+	lzma_index_iter it;
+	struct block_load load = { x, &it };
+	uint64_t start, len;
+	int r;
+
+	if (off >= x->start && off - x->start < x->len) {
+		n = MIN(n, (size_t)(x->start + x->len - off));
+		memcpy(p, x->raw + (off - x->start), n);
+		return (ssize_t)n;
+	}
+	lzma_index_iter_init(&it, x->index);
+	if (lzma_index_iter_locate(&it, off))
+		return 0;
+	r = check_sizes(&it);
+	start = it.block.uncompressed_file_offset;
+	len = it.block.uncompressed_size;
+	n = MIN(n, (size_t)(start + len - off));
+	if (r == 0 && x->blocks && store_blocks_fit(x->blocks, len)) {
+		x->key.start = start;
+		r = store_blocks_copy(x->blocks, &x->key, len, load_shared, &load, off - start, p, n);
+	} else if (r == 0) {
+		r = load_own(x, &it);
+		if (r == 0)
+			memcpy(p, x->raw + (off - start), n);
+	}
+	return r < 0 ? r : (ssize_t)n;
+}
+
 static ssize_t xz_pread(struct source *s, void *p, size_t n, uint64_t off)
 {
 	struct xz_source *x = CONTAINER_OF(s, struct xz_source, base);
-	lzma_index_iter it;
-	size_t done = 0, part;
-	int r;
+	size_t done = 0;
+	ssize_t r;
 
-	while (done < n) {
-		if (off < x->start || off - x->start >= x->len) {
-			lzma_index_iter_init(&it, x->index);
-			if (lzma_index_iter_locate(&it, off))
-				break;
-			r = load_block(x, &it);
-			if (r < 0)
-				return r;
-		}
-		part = MIN(n - done, (size_t)(x->start + x->len - off));
-		memcpy((uint8_t *)p + done, x->raw + (off - x->start), part);
-		done += part;
-		off += part;
+	for (; done < n; done += (size_t)r) {
+		r = read_some(x, (uint8_t *)p + done, n - done, off + done);
+		if (r <= 0)
+			return r < 0 ? r : (ssize_t)done;
 	}
 	return (ssize_t)done;
 }
@@ -248,6 +296,7 @@ static void xz_free(struct source *s)
 
 	lzma_index_end(x->index, NULL);
 	source_free(x->inner);
+	store_blocks_unref(x->blocks);
 	free(x->raw);
 	free(x->packed);
 	free(x);
@@ -301,7 +350,7 @@ static int open_stream(struct xz_source *x)
 	return load_index(x, size, &footer);
 }
 
-int source_xz(struct source *inner, struct source **ret)
+int source_xz_shared(struct source *inner, const struct stat *st, struct store_blocks *blocks, struct source **ret)
 {
 	static const struct source_ops ops = { .pread = xz_pread, .size = xz_size, .free = xz_free };
 	struct xz_source *x = os_calloc(1, sizeof(*x));
@@ -313,6 +362,9 @@ int source_xz(struct source *inner, struct source **ret)
 	}
 	x->base.ops = &ops;
 	x->inner = inner;
+	x->blocks = store_blocks_ref(blocks);
+	if (blocks)
+		block_key_init(&x->key, st);
 	r = open_stream(x);
 	if (r < 0) {
 		xz_free(&x->base);
@@ -320,4 +372,9 @@ int source_xz(struct source *inner, struct source **ret)
 	}
 	*ret = &x->base;
 	return 0;
+}
+
+int source_xz(struct source *inner, struct source **ret)
+{
+	return source_xz_shared(inner, NULL, NULL, ret);
 }

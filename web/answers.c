@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/os.h"
+#include "base/str.h"
 
 struct answer {
 	struct answer *next;
@@ -51,15 +52,6 @@ void answers_free(struct answers *p)
 	free(p);
 }
 
-static uint64_t hash_of(const char *s)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * 0x100000001b3u;
-	return h;
-}
-
 /* Locked. To the front. */
 static struct answer *find(struct answers *p, const char *key, uint64_t hash)
 {
@@ -75,7 +67,7 @@ static struct answer *find(struct answers *p, const char *key, uint64_t hash)
 
 bool answers_get(struct answers *p, const char *key, struct buf *out)
 {
-	uint64_t hash = hash_of(key);
+	uint64_t hash = str_hash(STR_HASH, key, strlen(key));
 	struct answer *g;
 
 	pthread_mutex_lock(&p->lock);
@@ -108,7 +100,7 @@ void answers_put(struct answers *p, const char *key, const struct buf *answer)
 
 	if (!g)
 		return;
-	*g = (struct answer){ .hash = hash_of(key), .len = answer->len, .key = os_strdup(key) };
+	*g = (struct answer){ .hash = str_hash(STR_HASH, key, strlen(key)), .len = answer->len, .key = os_strdup(key) };
 	if (!g->key) {
 		free(g);
 		return;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/build.h"
 #include "base/json.h"
-#include "cli/build_info.h"
 #include "web/json_priv.h"
 
 #include "web/openapi.inc"
@@ -37,8 +37,8 @@ static json_t *host_name(void)
 int web_version_get(struct web_request *q)
 {
 	return web_reply_json(q, 200,
-			      json_pack("{s:s,s:s,s:o,s:s,s:s,s:b,s:o,s:o}", "name", "hermit", "version", HERMIT_VERSION, "commit",
-					web_json_str(BUILD_COMMIT), "built", BUILD_DATE, "api", API_VERSION, "read_only",
+			      json_pack("{s:s,s:s,s:o,s:s,s:s,s:b,s:o,s:o}", "name", "hermit", "version", build_version(), "commit",
+					web_json_str(build_commit()), "built", build_date(), "api", API_VERSION, "read_only",
 					(int)q->web->cfg->read_only, "user", web_json_user(), "host", host_name()));
 }
 
@@ -47,7 +47,7 @@ int web_openapi_get(struct web_request *q)
 	struct buf b CLEANUP(buf_done) = { 0 };
 
 	q->no_cache = true;
-	web_etag(q, false, "%s-%zu", *BUILD_COMMIT ? BUILD_COMMIT : q->web->boot, sizeof(openapi_json));
+	web_etag(q, false, "%s-%zu", *build_commit() ? build_commit() : q->web->boot, sizeof(openapi_json));
 	if (web_not_modified(q))
 		return web_replied(q);
 	buf_put(&b, openapi_json, sizeof(openapi_json));

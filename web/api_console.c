@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "web/json_priv.h"
-#include "web/put_priv.h"
 
 /* How long an answer waits until more of a long recording has been read. */
 #define BUDGET_MS 500u
@@ -79,10 +78,10 @@ static int put_chunk(struct walk *k, uint64_t event, size_t *left, const struct 
 	if (*left < ANSWER_MAX && c.bytes > *left)
 		return 1;
 	*left -= b.len;
-	obj = json_pack("{s:o, s:o, s:o, s:i, s:s}", "event", json_count(c.event), "time_ns", web_json_ns(c.time_ns), "thread", json_count(c.thread), "pid",
+	obj = json_pack("{s:o, s:o, s:o, s:i, s:s}", "event", jsonx_count(c.event), "time_ns", web_json_ns(c.time_ns), "thread", jsonx_count(c.thread), "pid",
 			(int)processes_pid(d->processes, c.thread), "stream", c.stream == CONSOLE_OUT ? "stdout" : "stderr");
-	if (json_array_append_new(list, obj) < 0 || !json_put(obj, "text", jsonx_string_lossy((const char *)b.data, b.len)) ||
-	    !json_put(obj, "bytes", json_count(c.bytes)))
+	if (json_array_append_new(list, obj) < 0 || !web_json_put(obj, "text", jsonx_string_lossy((const char *)b.data, b.len)) ||
+	    !web_json_put(obj, "bytes", jsonx_count(c.bytes)))
 		return -ENOMEM;
 	return 0;
 }
@@ -137,7 +136,7 @@ static int reply_page(struct web_request *q, struct walk *k)
 		return 0;
 	}
 	/* where a recording is not read to its end yet, or goes on, there will be more behind the last one */
-	j = json_pack("{s:o, s:o, s:b}", "items", list, "next_after", more || k->live || !k->at_end ? json_count(k->after) : json_null(), "complete",
+	j = json_pack("{s:o, s:o, s:b}", "items", list, "next_after", more || k->live || !k->at_end ? jsonx_count(k->after) : json_null(), "complete",
 		      k->complete && !more);
 	return web_reply_json(q, 200, j);
 }

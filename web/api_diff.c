@@ -6,7 +6,6 @@
 #include <string.h>
 #include "base/json.h"
 #include "web/diffs_priv.h"
-#include "web/put_priv.h"
 
 /* How long the summary waits for the work, and rows. */
 #define SUMMARY_WAIT_MS 500u
@@ -111,10 +110,10 @@ static int divergence(struct web_request *q, const struct sides *v, json_t **ret
 		r = line_of(v, row, 1, &line[1], web_errinfo(q));
 	if (r >= 0) {
 		diff_why(d, row, row->left ? buf_cstr(&line[0]) : NULL, row->right ? buf_cstr(&line[1]) : NULL, &why);
-		*ret = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "left", json_count(event_at(d, d->first, 0)), "right", json_count(event_at(d, d->first, 1)),
+		*ret = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "left", jsonx_count(event_at(d, d->first, 0)), "right", jsonx_count(event_at(d, d->first, 1)),
 				 "left_line", line_json(&line[0], row->left), "right_line", line_json(&line[1], row->right), "why",
 				 jsonx_string_lossy((const char *)why.data, why.len), "thread",
-				 json_count(step_of(d, row, row->left ? 0 : 1)->thread));
+				 jsonx_count(step_of(d, row, row->left ? 0 : 1)->thread));
 		r = *ret ? 0 : -ENOMEM;
 	}
 	buf_done(&line[0]);
@@ -131,7 +130,7 @@ static json_t *calls_json(const struct diff *d)
 		uint64_t left = d->side[0].calls[nr], right = d->side[1].calls[nr];
 
 		if ((left || right) && json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "name", nr < SYS_TABLE_MAX ? sys_name(nr, name) : "?", "left",
-									     json_count(left), "right", json_count(right))) < 0) {
+									     jsonx_count(left), "right", jsonx_count(right))) < 0) {
 			json_decref(list);
 			return NULL;
 		}
@@ -149,9 +148,9 @@ static int summary(struct web_request *q, const struct sides *v, json_t **ret)
 		return r;
 	*ret = json_pack("{s:s, s:s, s:s, s:f, s:b, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:[s,s,s,s], s:o, s:b}", "left", v->id[0].hex, "right", v->id[1].hex, "state",
 			 d ? "ready" : "working", "progress", d ? 1.0 : v->s.permille / 1000.0, "equal", d && d->first == d->n_rows, "divergence",
-			 first ? first : json_null(), "counts", "same", json_count(d ? d->count[DIFF_SAME] : 0), "changed",
-			 json_count(d ? d->count[DIFF_CHANGED] : 0), "only_left", json_count(d ? d->count[DIFF_LEFT] : 0), "only_right",
-			 json_count(d ? d->count[DIFF_RIGHT] : 0), "rows", json_count(d ? d->n_rows : 0), "normalized", "pids", "addresses", "times", "random",
+			 first ? first : json_null(), "counts", "same", jsonx_count(d ? d->count[DIFF_SAME] : 0), "changed",
+			 jsonx_count(d ? d->count[DIFF_CHANGED] : 0), "only_left", jsonx_count(d ? d->count[DIFF_LEFT] : 0), "only_right",
+			 jsonx_count(d ? d->count[DIFF_RIGHT] : 0), "rows", jsonx_count(d ? d->n_rows : 0), "normalized", "pids", "addresses", "times", "random",
 			 "syscalls", calls_json(d), "output_equal", d && diff_output_equal(d));
 	return *ret ? 0 : -ENOMEM;
 }
@@ -188,8 +187,8 @@ static int put_row(struct web_request *q, const struct sides *v, const struct di
 		r = line_of(v, row, 1, &line[1], web_errinfo(q));
 	if (r < 0)
 		return r;
-	obj = json_pack("{s:s, s:o, s:o, s:o, s:o}", "op", ops[row->op], "left", row->left ? json_count(step_of(v->s.d, row, 0)->number) : json_null(), "right",
-			row->right ? json_count(step_of(v->s.d, row, 1)->number) : json_null(), "left_line", line_json(&line[0], row->left), "right_line",
+	obj = json_pack("{s:s, s:o, s:o, s:o, s:o}", "op", ops[row->op], "left", row->left ? jsonx_count(step_of(v->s.d, row, 0)->number) : json_null(), "right",
+			row->right ? jsonx_count(step_of(v->s.d, row, 1)->number) : json_null(), "left_line", line_json(&line[0], row->left), "right_line",
 			line_json(&line[1], row->right));
 	return json_array_append_new(list, obj) < 0 ? -ENOMEM : 0;
 }
@@ -207,7 +206,7 @@ static int rows(struct web_request *q, const struct sides *v, uint64_t offset, u
 	buf_done(&line[1]);
 	if (r < 0)
 		return r;
-	*ret = json_pack("{s:O, s:o, s:o}", "items", list, "offset", json_count(offset), "total", json_count(d->n_rows));
+	*ret = json_pack("{s:O, s:o, s:o}", "items", list, "offset", jsonx_count(offset), "total", jsonx_count(d->n_rows));
 	return *ret ? 0 : -ENOMEM;
 }
 

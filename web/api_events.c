@@ -80,8 +80,11 @@ int events_index(struct web_request *q, struct events_view *v, uint64_t number, 
 		evindex_view(v->index, &now);
 		enough = now.finished || now.n >= number;
 		evindex_release(&now);
+		/* others may read meanwhile; what a stream holds is its own */
+		if (!enough && budget_ms && !q->stream)
+			web_reader_put(q, TAKE(v->reader));
 	} while (!enough && os_mono_ns() < until);
-	return 0;
+	return v->reader ? 0 : web_reader(q, &v->id, &v->reader);
 }
 
 void events_end(struct events_view *v)

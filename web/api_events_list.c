@@ -128,6 +128,8 @@ static int list_open(struct web_request *q, struct list *l, uint64_t enough, uin
 	int r;
 
 	if (filter_terms(l->f)) {
+		/* it has readers of its own, and others may read meanwhile */
+		web_reader_put(q, TAKE(l->v.reader));
 		r = search_on(q, l, enough, event);
 		/* what was found is in the index */
 		return r < 0 ? r : events_index(q, &l->v, 0, 0);

@@ -7,9 +7,9 @@
 #include <string.h>
 #include "base/json.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "store/notes.h"
 #include "web/json_priv.h"
-#include "web/put_priv.h"
 #include "web/recording_priv.h"
 
 /* What a body says. Strings are borrowed from it. */
@@ -29,9 +29,9 @@ struct change {
 
 static json_t *note_json(const struct note *n)
 {
-	json_t *j = json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "id", n->id, "event", json_count(n->event), "position", json_text(n->position),
-			      "thread", n->thread ? json_count(n->thread) : json_null(), "text", n->text, "author", web_json_str(n->author), "created",
-			      web_json_time(n->created_ns), "changed", web_json_time(n->changed_ns));
+	json_t *j = json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "id", n->id, "event", jsonx_count(n->event), "position", jsonx_text(n->position),
+			      "thread", n->thread ? jsonx_count(n->thread) : json_null(), "text", n->text, "author", web_json_str(n->author), "created",
+			      jsonx_time(n->created_ns), "changed", jsonx_time(n->changed_ns));
 
 	return j;
 }
@@ -48,7 +48,7 @@ int web_bookmarks_list(struct web_request *q)
 {
 	struct notes n CLEANUP(notes_done) = { 0 };
 	struct store_id id;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = STR_HASH;
 	json_t *items, *j;
 	int r = web_recording(q, &id);
 
@@ -58,9 +58,8 @@ int web_bookmarks_list(struct web_request *q)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n.n; i++) {
-		for (const char *s = n.v[i].id; *s; s++)
-			hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-		hash = (hash ^ n.v[i].revision) * UINT64_C(0x100000001b3);
+		hash = str_hash(hash, n.v[i].id, strlen(n.v[i].id));
+		hash = str_hash(hash, &n.v[i].revision, sizeof(n.v[i].revision));
 	}
 	web_etag(q, false, "%s-%zu-%016llx", id.hex, n.n, (unsigned long long)hash);
 	q->no_cache = true;

@@ -9,6 +9,7 @@
 #include "analysis/search.h"
 #include "base/json.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "store/maintain.h"
 #include "web/exports_priv.h"
 #include "web/json_priv.h"
@@ -41,10 +42,8 @@ int recording_entry(struct web_request *q, const struct store_id *id, const stru
 /* The entity that people edit. Of a live recording that is not all that is shown: what runs on must not be in the way of editing. */
 static void set_etag(struct web_request *q, const struct catalog_entry *e)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = str_hash(STR_HASH, e->label, strlen(e->label));
 
-	for (const char *s = e->label; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
 	q->no_cache = !e->live;
 	web_etag(q, false, "%.8s-%016llx-%d-%s-%llu-%llu", e->id.hex, (unsigned long long)h, e->keep, web_entry_state(e),
 		 (unsigned long long)e->bookmarks, e->live ? 0ull : (unsigned long long)e->verified_ns);
@@ -173,7 +172,7 @@ int web_recording_get(struct web_request *q)
 
 /* --- PATCH, DELETE --- */
 
-/* Answers 412 or 428, or says true. */
+/* Answers 412 or 428, or says true. w->edit is held. */
 static bool may_edit(struct web_request *q, const struct store_id *id, int *ret)
 {
 	const struct catalog_view *v = NULL;
@@ -217,6 +216,19 @@ static int parse_patch(struct web_request *q, const char **ret_label, int *ret_k
 	return 0;
 }
 
+static int annotate(struct web_request *q, const struct store_id *id, const char *label, int keep)
+{
+	int r;
+
+	pthread_mutex_lock(&q->web->edit);
+	if (may_edit(q, id, &r)) {
+		r = web_store(q) ? store_annotate(web_store(q), id, label, keep, &q->ei) : -ENOMEM;
+		daemon_refresh(q->web->daemon); /* the next one compares with what is now */
+	}
+	pthread_mutex_unlock(&q->web->edit);
+	return r;
+}
+
 int web_recording_patch(struct web_request *q)
 {
 	struct store_id id;
@@ -225,13 +237,19 @@ int web_recording_patch(struct web_request *q)
 
 	if (web_recording(q, &id) < 0 || parse_patch(q, &label, &keep) < 0)
 		return web_replied(q);
-	if (!may_edit(q, &id, &r))
-		return r;
-	r = web_store(q) ? store_annotate(web_store(q), &id, label, keep, &q->ei) : -ENOMEM;
-	if (r < 0)
-		return r;
-	daemon_refresh(q->web->daemon);
-	return recording_reply(q, 200, &id);
+	r = annotate(q, &id, label, keep);
+	return r < 0 || q->replied ? r : recording_reply(q, 200, &id);
+}
+
+static int remove_seen(struct web_request *q, const struct store_id *id)
+{
+	int r;
+
+	pthread_mutex_lock(&q->web->edit);
+	if (may_edit(q, id, &r))
+		r = web_store(q) ? store_remove(web_store(q), id, &q->ei) : -ENOMEM;
+	pthread_mutex_unlock(&q->web->edit);
+	return r;
 }
 
 int web_recording_delete(struct web_request *q)
@@ -241,11 +259,8 @@ int web_recording_delete(struct web_request *q)
 
 	if (web_recording(q, &id) < 0)
 		return web_replied(q);
-	if (!may_edit(q, &id, &r))
-		return r;
-	readers_forget(q->web->readers, &id);
-	r = web_store(q) ? store_remove(web_store(q), &id, &q->ei) : -ENOMEM;
-	if (r < 0)
+	r = remove_seen(q, &id);
+	if (r < 0 || q->replied)
 		return r;
 	readers_forget(q->web->readers, &id);
 	exports_forget(q->web->exports, &id);

@@ -13,7 +13,7 @@
 #include "web/recording_priv.h"
 
 #define ARGS_MAX 65536u
-#define VARIABLES_MAX 65536u
+#define VARIABLES_MAX 4096u /* each is looked for among those before */
 
 /* With base_env "minimal": what programs need to work at all. */
 static const char *const minimal[] = { "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ" };

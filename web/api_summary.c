@@ -8,13 +8,13 @@
 #include "analysis/coverage.h"
 #include "analysis/digest.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "engine/sysprint.h"
-#include "web/csv_priv.h"
 #include "web/json_priv.h"
-#include "web/put_priv.h"
 
 /* How long an answer waits until a long recording has been read; then it says what there is, and "complete": false. */
 #define BUDGET_MS 2000u
+#define LONG_EVENTS 50000u /* so many are not read in the time of other requests */
 /* Part of etags: changes when the same recording gives another answer than before. */
 #define ANSWER_VERSION 1
 
@@ -30,14 +30,19 @@ struct view_of_recording {
 /* Finds the recording and its digest, to be given back. ret: 0, or what the handler returns. *ret_ready: false, it is answered. */
 static int begin(struct web_request *q, const char *what, int type, struct view_of_recording *v, bool *ret_ready)
 {
+	unsigned budget_ms = BUDGET_MS;
 	int r = web_recording(q, &v->id);
 
 	*ret_ready = false;
 	if (r < 0)
 		return web_replied(q);
 	r = web_reader(q, &v->id, &v->reader);
-	if (r >= 0)
-		r = digests_get(q->web->digests, v->reader, BUDGET_MS, &v->d, web_errinfo(q));
+	if (r < 0)
+		return r;
+	/* when many long ones are read already, what there is so far is the answer */
+	if (store_reader_manifest(v->reader)->events > LONG_EVENTS && !readers_long(q))
+		budget_ms = 0;
+	r = digests_get(q->web->digests, v->reader, budget_ms, &v->d, web_errinfo(q));
 	if (r < 0)
 		return r;
 	v->live = store_reader_manifest(v->reader)->state == RECORDING_OPEN;
@@ -69,8 +74,8 @@ static int reply(struct web_request *q, bool ok, json_t *j)
 
 static bool put_span(json_t *obj, uint64_t first, uint64_t last, uint64_t start_ns, uint64_t end_ns, bool ended)
 {
-	return json_put(obj, "first_event", json_count(first)) && json_put(obj, "last_event", json_count(last)) &&
-	       json_put(obj, "start_ns", web_json_ns(start_ns)) && json_put(obj, "end_ns", ended ? web_json_ns(end_ns) : json_null());
+	return web_json_put(obj, "first_event", jsonx_count(first)) && web_json_put(obj, "last_event", jsonx_count(last)) &&
+	       web_json_put(obj, "start_ns", web_json_ns(start_ns)) && web_json_put(obj, "end_ns", ended ? web_json_ns(end_ns) : json_null());
 }
 
 static bool put_threads(const struct processes *p, const struct process_info *q, json_t *list)
@@ -79,8 +84,8 @@ static bool put_threads(const struct processes *p, const struct process_info *q,
 		const struct thread_info *t = processes_thread_at(p, i);
 		json_t *obj = json_object();
 
-		if (json_array_append_new(list, obj) < 0 || !json_put(obj, "number", json_count(t->number)) ||
-		    !json_put(obj, "tid", json_integer(t->tid)) || !json_put(obj, "name", jsonx_string_lossy(t->name, strnlen(t->name, sizeof(t->name)))) ||
+		if (json_array_append_new(list, obj) < 0 || !web_json_put(obj, "number", jsonx_count(t->number)) ||
+		    !web_json_put(obj, "tid", json_integer(t->tid)) || !web_json_put(obj, "name", jsonx_string_lossy(t->name, strnlen(t->name, sizeof(t->name)))) ||
 		    !put_span(obj, t->first_event, t->last_event, t->start_ns, t->end_ns, t->ended))
 			return false;
 	}
@@ -91,9 +96,9 @@ static bool put_process(const struct processes *p, const struct process_info *q,
 {
 	json_t *obj = json_object(), *threads = json_array();
 
-	return json_array_append_new(list, obj) == 0 && json_put(obj, "threads", threads) && json_put(obj, "thread", json_count(q->thread)) &&
-	       json_put(obj, "parent", json_count(q->parent)) && json_put(obj, "pid", json_integer(q->pid)) && json_put(obj, "exe", json_text(q->exe)) &&
-	       json_put(obj, "command", json_text(q->command)) && json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live && !q->ended)) &&
+	return json_array_append_new(list, obj) == 0 && web_json_put(obj, "threads", threads) && web_json_put(obj, "thread", jsonx_count(q->thread)) &&
+	       web_json_put(obj, "parent", jsonx_count(q->parent)) && web_json_put(obj, "pid", json_integer(q->pid)) && web_json_put(obj, "exe", jsonx_text(q->exe)) &&
+	       web_json_put(obj, "command", jsonx_text(q->command)) && web_json_put(obj, "exit", web_json_exit(q->ended ? q->status : -1, live && !q->ended)) &&
 	       put_span(obj, q->first_event, q->last_event, q->start_ns, q->end_ns, q->ended) && put_threads(p, q, threads);
 }
 
@@ -116,16 +121,16 @@ int web_processes_get(struct web_request *q)
 
 /* --- summary --- */
 
-static json_t *errnos(const struct errno_count *e, uint32_t n)
+static json_t *errnos(const struct errno_counts *e)
 {
 	json_t *obj = json_object();
 	char number[16];
 
-	for (uint32_t i = 0; obj && i < n; i++) {
-		const char *name = sysprint_errno((int)e[i].error);
+	for (uint32_t i = 0; obj && i < e->n; i++) {
+		const char *name = sysprint_errno((int)e->v[i].error);
 
-		(void)snprintf(number, sizeof(number), "%u", e[i].error);
-		if (!json_put(obj, name ? name : number, json_count(e[i].n))) {
+		(void)snprintf(number, sizeof(number), "%u", e->v[i].error);
+		if (!web_json_put(obj, name ? name : number, jsonx_count(e->v[i].n))) {
 			json_decref(obj);
 			return NULL;
 		}
@@ -144,10 +149,10 @@ static bool put_calls(const struct summary *s, json_t *list)
 		if (!c->calls)
 			continue;
 		obj = json_pack("{s:I, s:s, s:s}", "number", (json_int_t)nr, "name", nr < SYS_TABLE_MAX ? sys_name(nr, name) : "?", "class", coverage_class(nr));
-		if (json_array_append_new(list, obj) < 0 || !json_put(obj, "calls", json_count(c->calls)) ||
-		    !json_put(obj, "errors", json_count(c->errors)) || !json_put(obj, "refused", json_count(c->refused)) ||
-		    !json_put(obj, "blocked_ns", web_json_ns(c->blocked_ns)) || !json_put(obj, "errnos", errnos(c->errno_count, c->n_errnos)) ||
-		    !json_put(obj, "first_event", json_count(c->first_event)))
+		if (json_array_append_new(list, obj) < 0 || !web_json_put(obj, "calls", jsonx_count(c->calls)) ||
+		    !web_json_put(obj, "errors", jsonx_count(c->errors)) || !web_json_put(obj, "refused", jsonx_count(c->refused)) ||
+		    !web_json_put(obj, "blocked_ns", web_json_ns(c->blocked_ns)) || !web_json_put(obj, "errnos", errnos(&c->errnos)) ||
+		    !web_json_put(obj, "first_event", jsonx_count(c->first_event)))
 			return false;
 	}
 	return true;
@@ -164,9 +169,9 @@ static bool put_signals(const struct summary *s, json_t *list)
 		if (!c->n)
 			continue;
 		obj = json_object();
-		if (json_array_append_new(list, obj) < 0 || !json_put(obj, "signal", json_string(i ? sysprint_signal((int)i, name) : "?")) ||
-		    !json_put(obj, "count", json_count(c->n)) || !json_put(obj, "handled", json_count(c->handled)) ||
-		    !json_put(obj, "fatal", json_count(c->fatal)) || !json_put(obj, "first_event", json_count(c->first_event)))
+		if (json_array_append_new(list, obj) < 0 || !web_json_put(obj, "signal", json_string(i ? sysprint_signal((int)i, name) : "?")) ||
+		    !web_json_put(obj, "count", jsonx_count(c->n)) || !web_json_put(obj, "handled", jsonx_count(c->handled)) ||
+		    !web_json_put(obj, "fatal", jsonx_count(c->fatal)) || !web_json_put(obj, "first_event", jsonx_count(c->first_event)))
 			return false;
 	}
 	return true;
@@ -177,14 +182,14 @@ static bool put_texts(const struct digest *d, json_t *execs, json_t *notes)
 	const struct summary *s = d->summary;
 
 	for (uint32_t i = 0; i < s->n_execs; i++) {
-		json_t *obj = json_pack("{s:o, s:o}", "event", json_count(s->exec[i].event), "path", json_text(s->exec[i].path));
+		json_t *obj = json_pack("{s:o, s:o}", "event", jsonx_count(s->exec[i].event), "path", jsonx_text(s->exec[i].path));
 
-		if (json_array_append_new(execs, obj) < 0 || !json_put(obj, "command", json_text(s->exec[i].command)) ||
-		    !json_put(obj, "pid", json_integer(processes_pid(d->processes, s->exec[i].thread))))
+		if (json_array_append_new(execs, obj) < 0 || !web_json_put(obj, "command", jsonx_text(s->exec[i].command)) ||
+		    !web_json_put(obj, "pid", json_integer(processes_pid(d->processes, s->exec[i].thread))))
 			return false;
 	}
 	for (uint32_t i = 0; i < s->n_notes; i++)
-		if (json_array_append_new(notes, json_pack("{s:o, s:o}", "event", json_count(s->note[i].event), "text", json_text(s->note[i].text))) < 0)
+		if (json_array_append_new(notes, json_pack("{s:o, s:o}", "event", jsonx_count(s->note[i].event), "text", jsonx_text(s->note[i].text))) < 0)
 			return false;
 	return true;
 }
@@ -192,7 +197,7 @@ static bool put_texts(const struct digest *d, json_t *execs, json_t *notes)
 static bool put_kinds(const struct summary *s, json_t *obj)
 {
 	for (int k = 1; k < EVENT_MAX_; k++)
-		if (s->kinds[k] && !json_put(obj, event_kind_name((enum event_kind)k), json_count(s->kinds[k])))
+		if (s->kinds[k] && !web_json_put(obj, event_kind_name((enum event_kind)k), jsonx_count(s->kinds[k])))
 			return false;
 	return true;
 }
@@ -204,8 +209,8 @@ static json_t *summary_json(const struct digest *d)
 	json_t *j = json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "kinds", kinds, "syscalls", calls, "signals", signals, "execs", execs, "notes", notes,
 			      "complete", d->at_end && !s->incomplete);
 
-	if (j && json_put(j, "events", json_count(s->events)) && json_put(j, "calls", json_count(s->calls)) &&
-	    json_put(j, "children", json_count(s->children)) && put_kinds(s, kinds) && put_calls(s, calls) && put_signals(s, signals) &&
+	if (j && web_json_put(j, "events", jsonx_count(s->events)) && web_json_put(j, "calls", jsonx_count(s->calls)) &&
+	    web_json_put(j, "children", jsonx_count(s->children)) && put_kinds(s, kinds) && put_calls(s, calls) && put_signals(s, signals) &&
 	    put_texts(d, execs, notes))
 		return j;
 	json_decref(j);
@@ -267,17 +272,23 @@ static bool put_file(const struct names *names, const struct touched_file *f, js
 	};
 	json_t *obj = json_object();
 
-	if (json_array_append_new(list, obj) < 0 || !json_put(obj, "path", json_text(names_get(names, f->name))))
+	if (json_array_append_new(list, obj) < 0 || !web_json_put(obj, "path", jsonx_text(names_get(names, f->name))))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-		if (!json_put(obj, counts[i].name, json_count(counts[i].v)))
+		if (!web_json_put(obj, counts[i].name, jsonx_count(counts[i].v)))
 			return false;
-	return json_put(obj, "errors", errnos(f->errors.v, f->errors.n));
+	return web_json_put(obj, "errors", errnos(&f->errors));
+}
+
+static void put_text(struct buf *b, const char *s)
+{
+	if (s)
+		buf_put_csv(b, s, strlen(s));
 }
 
 static void file_csv(const struct names *names, const struct touched_file *f, struct buf *b)
 {
-	csv_put(b, names_get(names, f->name));
+	put_text(b, names_get(names, f->name));
 	buf_printf(b, ",%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu\r\n", (unsigned long long)f->opens, (unsigned long long)f->failed,
 		   (unsigned long long)f->stats, (unsigned long long)f->reads, (unsigned long long)f->writes, (unsigned long long)f->bytes_read,
 		   (unsigned long long)f->bytes_written, (unsigned long long)f->mapped, (unsigned long long)f->first_event, (unsigned long long)f->last_event);
@@ -326,14 +337,14 @@ static bool put_socket(const struct digest *d, const struct touched_socket *s, j
 
 	for (uint32_t i = 0; i < s->errors.n; i++)
 		errors += s->errors.v[i].n;
-	return json_array_append_new(list, obj) == 0 && json_put(obj, "id", json_count(s->object)) &&
-	       json_put(obj, "family", family_json(s->family, touched_family)) && json_put(obj, "type", family_json(s->type, touched_type)) &&
-	       json_put(obj, "local", json_text(s->local)) && json_put(obj, "peer", json_text(s->peer)) &&
-	       json_put(obj, "how", json_string(touched_how_name(s->how))) && json_put(obj, "sends", json_count(s->sends)) &&
-	       json_put(obj, "receives", json_count(s->receives)) && json_put(obj, "bytes_sent", json_count(s->bytes_sent)) &&
-	       json_put(obj, "bytes_received", json_count(s->bytes_received)) && json_put(obj, "errors", json_count(errors)) &&
-	       json_put(obj, "first_event", json_count(s->first_event)) && json_put(obj, "last_event", json_count(s->last_event)) &&
-	       json_put(obj, "pid", json_integer(processes_pid(d->processes, s->thread))) && json_put(obj, "fd", json_integer(s->fd));
+	return json_array_append_new(list, obj) == 0 && web_json_put(obj, "id", jsonx_count(s->object)) &&
+	       web_json_put(obj, "family", family_json(s->family, touched_family)) && web_json_put(obj, "type", family_json(s->type, touched_type)) &&
+	       web_json_put(obj, "local", jsonx_text(s->local)) && web_json_put(obj, "peer", jsonx_text(s->peer)) &&
+	       web_json_put(obj, "how", json_string(touched_how_name(s->how))) && web_json_put(obj, "sends", jsonx_count(s->sends)) &&
+	       web_json_put(obj, "receives", jsonx_count(s->receives)) && web_json_put(obj, "bytes_sent", jsonx_count(s->bytes_sent)) &&
+	       web_json_put(obj, "bytes_received", jsonx_count(s->bytes_received)) && web_json_put(obj, "errors", jsonx_count(errors)) &&
+	       web_json_put(obj, "first_event", jsonx_count(s->first_event)) && web_json_put(obj, "last_event", jsonx_count(s->last_event)) &&
+	       web_json_put(obj, "pid", json_integer(processes_pid(d->processes, s->thread))) && web_json_put(obj, "fd", json_integer(s->fd));
 }
 
 static void socket_csv(const struct digest *d, const struct touched_socket *s, struct buf *b)
@@ -342,9 +353,9 @@ static void socket_csv(const struct digest *d, const struct touched_socket *s, s
 
 	buf_printf(b, "%llu,%s,%s,", (unsigned long long)s->object, s->family < 0 ? "" : touched_family(s->family, family),
 		   s->type < 0 ? "" : touched_type(s->type, type));
-	csv_put(b, s->local);
+	put_text(b, s->local);
 	buf_printf(b, ",");
-	csv_put(b, s->peer);
+	put_text(b, s->peer);
 	buf_printf(b, ",%s,%llu,%llu,%llu,%llu,%llu,%llu,%d,%d\r\n", touched_how_name(s->how), (unsigned long long)s->sends,
 		   (unsigned long long)s->receives, (unsigned long long)s->bytes_sent, (unsigned long long)s->bytes_received,
 		   (unsigned long long)s->first_event, (unsigned long long)s->last_event, processes_pid(d->processes, s->thread), s->fd);

@@ -1,4 +1,4 @@
-/* Export and import. An export is written into a file without a name on the disk of the store and kept for a while: a download that is resumed gets its
+/* Export and import. An export is written into a file without a name on the disk of the store (or in /tmp) and kept for a while: a download that is resumed gets its
  * ranges from there. */
 #include "web/server_priv.h"
 
@@ -128,27 +128,34 @@ static int progress(void *ctx, uint64_t done UNUSED, uint64_t total UNUSED)
 
 	if (q->web->stopping || conn_gone(q->conn, false))
 		return ERR_INTERRUPTED;
-	if (statvfs(q->web->cfg->data_dir, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize < q->web->cfg->disk_floor)
+	if (fstatvfs(q->body_fd, &st) == 0 && (uint64_t)st.f_bavail * st.f_frsize < q->web->cfg->disk_floor)
 		return -ENOSPC;
 	return 0;
 }
 
-static int make(struct web_request *q, const struct store_id *id, int *ret_fd, uint64_t *ret_size)
+/* The store may be on a disk that cannot be written to, and is still to be read. */
+static int open_scratch(struct web_request *q)
 {
-	int fd CLEANUP(closep) = -1;
-	struct stat st;
 	int r = request_open_upload(q);
 
-	if (r < 0)
-		return r;
-	fd = TAKE_FD(q->body_fd);
-	r = web_store(q) ? store_export(web_store(q), id, fd, progress, q, &q->ei) : -ENOMEM;
+	if (r == -EROFS || r == -EACCES)
+		r = q->body_fd = os_open(P_tmpdir, O_TMPFILE | O_RDWR, 0600);
+	return r < 0 ? r : 0;
+}
+
+static int make(struct web_request *q, const struct store_id *id, int *ret_fd, uint64_t *ret_size)
+{
+	struct stat st;
+	int r = open_scratch(q);
+
 	if (r == 0)
-		r = os_fstat(fd, &st);
+		r = web_store(q) ? store_export(web_store(q), id, q->body_fd, progress, q, &q->ei) : -ENOMEM;
+	if (r == 0)
+		r = os_fstat(q->body_fd, &st);
 	if (r < 0)
 		return r;
 	*ret_size = (uint64_t)st.st_size;
-	*ret_fd = TAKE_FD(fd);
+	*ret_fd = TAKE_FD(q->body_fd);
 	return 0;
 }
 

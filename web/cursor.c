@@ -5,18 +5,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/str.h"
 
-/* FNV-1a */
+/* With its end, so that "ab", "c" is not "a", "bc". */
 static void add(uint64_t *h, const char *s)
 {
-	do
-		*h = (*h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-	while (*s++);
+	*h = str_hash(*h, s, strlen(s) + 1);
 }
 
 uint64_t cursor_filter(const struct url *u)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = STR_HASH;
 
 	add(&h, u->path);
 	for (size_t i = 0; i < u->n_pairs; i++) {

@@ -28,7 +28,7 @@ struct events_view {
 
 /* Finds the recording. *ret_ready: false, the request is answered or the result is its error. */
 int events_begin(struct web_request *q, struct events_view *v, bool *ret_ready) MUST_CHECK;
-/* Opens the index and waits, at most that long, until it has the event of that number (or all). */
+/* Opens the index and waits, at most that long, until it has the event of that number (or all). The reader may be another one afterwards; where there was none there is one. */
 int events_index(struct web_request *q, struct events_view *v, uint64_t number, unsigned budget_ms) MUST_CHECK;
 void events_end(struct events_view *v);
 /* Sets the etag of an answer that is whole and final; has the client such a one (304 is answered then)? */

@@ -28,10 +28,19 @@ static void refuse_header(struct web_request *q, const char *name, const char *v
 	(void)snprintf(q->refusal.value, sizeof(q->refusal.value), "%s", value);
 }
 
+static bool head_too_large(struct web_request *q)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(q->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	return info && info->header_size > WEB_HEAD_BYTES_MAX;
+}
+
 static void check_request(struct web_request *q)
 {
 	if (q->conn->excess)
 		refuse(q, 503, "unavailable", "there are %llu connections already", (unsigned long long)q->web->cfg->max_connections);
+	else if (head_too_large(q))
+		refuse(q, 431, "headers-too-large", "request line and headers have more than %u bytes", WEB_HEAD_BYTES_MAX);
 	else if (q->url_error == -ENOMEM)
 		refuse(q, 503, "unavailable", "out of memory");
 	else if (q->url_error < 0)

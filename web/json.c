@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/wait.h>
-#include <time.h>
 #include "base/json.h"
 #include "base/str.h"
 
@@ -24,16 +23,9 @@ json_t *web_json_ns(uint64_t ns)
 	return json_string(text);
 }
 
-json_t *web_json_time(uint64_t wall_ns)
+bool web_json_put(json_t *obj, const char *key, json_t *v)
 {
-	time_t s = (time_t)(wall_ns / 1000000000);
-	char text[40], whole[32];
-	struct tm tm;
-
-	if (!wall_ns || !gmtime_r(&s, &tm) || strftime(whole, sizeof(whole), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		return json_null();
-	(void)snprintf(text, sizeof(text), "%s.%03uZ", whole, (unsigned)(wall_ns / 1000000 % 1000));
-	return json_string(text);
+	return json_object_set_new(obj, key, v) == 0;
 }
 
 void web_signal_name(int signo, char ret[16])
@@ -145,7 +137,7 @@ void web_put_entry(struct buf *b, const struct catalog_entry *e)
 	put_member(b, "error", e->error, true);
 	put_member(b, "command", e->command, false);
 	put_member(b, "program", e->program, false);
-	put_json(b, "started", web_json_time(e->start_wall_ns));
+	put_json(b, "started", jsonx_time(e->start_wall_ns));
 	buf_printf(b, ",\"started_ns\":\"%llu\"", (unsigned long long)e->start_wall_ns);
 	if (e->broken)
 		buf_printf(b, ",\"duration_ns\":null");

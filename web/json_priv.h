@@ -12,8 +12,8 @@
 json_t *web_json_str(const char *s);
 /* Nanoseconds as a decimal string. */
 json_t *web_json_ns(uint64_t ns);
-/* "2026-11-30T22:34:53.347Z"; 0: null. */
-json_t *web_json_time(uint64_t wall_ns);
+/* Adds a member: takes the reference. False when v is NULL or memory is short. */
+bool web_json_put(json_t *obj, const char *key, json_t *v);
 /* {"kind": "exited", "code": 1}: of a wait status, -1 = unknown. */
 json_t *web_json_exit(int status, bool running);
 /* The name of the user that this server runs as. */

@@ -2,8 +2,10 @@
 #ifndef WEB_LIMITS_PRIV_H
 #define WEB_LIMITS_PRIV_H
 
-/* Request line and headers of a request, of which MHD keeps all in one pool: more is 431. */
+/* Request line and headers of a request: more is 431. MHD keeps all of a request in one pool; what does not fit in there it answers itself, with a line of
+ * HTML, so there is room for more than is taken. */
 #define WEB_HEAD_BYTES_MAX (32u << 10)
+#define WEB_POOL_BYTES (2 * WEB_HEAD_BYTES_MAX)
 /* Segments of a path, parameters of a query (more is 400). */
 #define URL_SEGMENTS_MAX 16
 #define URL_PAIRS_MAX 64
@@ -17,11 +19,16 @@
 #define WEB_HEADER_BYTES 512
 /* Readers of recordings open at once; a request that has one already may get more (up to twice as many in all), so that nobody waits for himself. */
 #define WEB_READERS_MAX 16
+/* Readers of answers that are written while the client takes them, or for which much is read: those take none of those above. */
+#define WEB_LONG_READERS_MAX 16
 #define WEB_READERS_PER_REQUEST 4
 #define WEB_READER_IDLE_NS (5ull * 1000000000)
 #define WEB_READER_WAIT_MS 20000
 /* Stores kept open between requests. */
 #define WEB_STORES_MAX 16
+/* Unpacked blocks of sealed recordings, for all readers together: in a file, and where that cannot be, in memory. */
+#define WEB_BLOCKS_FILE_BYTES (256u << 20)
+#define WEB_BLOCKS_BYTES (32u << 20)
 /* Sessions of browsers (cookies); the one unused for longest goes when there are more. */
 #define WEB_COOKIES_MAX 64
 #define WEB_COOKIE_IDLE_NS (24ull * 3600 * 1000000000)

@@ -1,4 +1,4 @@
-/* Listening sockets: "127.0.0.1:7777", "[::1]:0", "localhost:7777", "unix:PATH", or what somebody else has opened. */
+/* Listening sockets: "127.0.0.1:7777", "[::1]:0", "unix:PATH", or what somebody else has opened. */
 #include "web/listen_priv.h"
 
 #include <arpa/inet.h>
@@ -54,10 +54,6 @@ static int parse_address(char *host, union address *ret, socklen_t *ret_len)
 	}
 	ret->v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = n };
 	*ret_len = sizeof(ret->v4);
-	if (strcmp(host, "localhost") == 0) {
-		ret->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		return 0;
-	}
 	return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1 ? 0 : -EINVAL;
 }
 

@@ -7,38 +7,56 @@
 #include <string.h>
 #include <time.h>
 #include "base/os.h"
+#include "store/blocks.h"
 
 struct slot {
 	struct store_reader *reader; /* NULL = free */
 	struct store *store;
 	struct store_id id;
 	bool used, stale;
+	bool slow; /* used for long: by an answer that its client is taking, or that much is read for */
 	uint64_t idle_ns; /* since when */
+};
+
+/* Requests wait in a row, so that none is overtaken for ever, and only the first one is woken. */
+struct waiter {
+	struct waiter *next;
+	pthread_cond_t wake;
 };
 
 struct web_readers {
 	pthread_mutex_t lock;
-	pthread_cond_t freed;
+	pthread_condattr_t monotonic;
+	struct waiter *first, **last; /* those without a reader so far */
+	pthread_cond_t freed;         /* for those with one */
 	char *dir;
-	struct slot slot[2 * WEB_READERS_MAX];
+	struct slot slot[2 * WEB_READERS_MAX + WEB_LONG_READERS_MAX];
+	struct store_blocks *blocks; /* that all readers share */
 	struct store *store[WEB_STORES_MAX]; /* not in use */
 	size_t n_stores;
 };
 
+static int blocks_new(struct web_readers *p)
+{
+	char *cache CLEANUP(freep) = os_asprintf("%s/cache", p->dir);
+	int r UNUSED = cache ? os_mkdir(cache, 0700) : -ENOMEM; /* it is there, mostly */
+
+	return cache ? store_blocks_new(cache, WEB_BLOCKS_FILE_BYTES, WEB_BLOCKS_BYTES, &p->blocks) : -ENOMEM;
+}
+
 int readers_new(struct web *w, struct web_readers **ret)
 {
 	struct web_readers *p = os_calloc(1, sizeof(*p));
-	pthread_condattr_t attr;
 
 	if (!p)
 		return -ENOMEM;
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->freed, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_condattr_init(&p->monotonic);
+	pthread_condattr_setclock(&p->monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->freed, &p->monotonic);
+	p->last = &p->first;
 	p->dir = os_strdup(w->cfg->data_dir);
-	if (!p->dir) {
+	if (!p->dir || blocks_new(p) < 0) {
 		readers_free(p);
 		return -ENOMEM;
 	}
@@ -53,8 +71,10 @@ void readers_free(struct web_readers *p)
 	readers_trim(p, true);
 	for (size_t i = 0; i < p->n_stores; i++)
 		store_free(p->store[i]);
+	store_blocks_unref(p->blocks);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->freed);
+	pthread_condattr_destroy(&p->monotonic);
 	free(p->dir);
 	free(p);
 }
@@ -67,8 +87,13 @@ int readers_store_get(struct web_readers *p, struct store **ret, struct errinfo 
 	if (p->n_stores)
 		s = p->store[--p->n_stores];
 	pthread_mutex_unlock(&p->lock);
-	if (!s)
-		return store_open(p->dir, false, ret, ei);
+	if (!s) {
+		int r = store_open(p->dir, false, &s, ei);
+
+		if (r < 0)
+			return r;
+		store_share_blocks(s, p->blocks);
+	}
 	*ret = s;
 	return 0;
 }
@@ -86,13 +111,21 @@ void readers_store_put(struct web_readers *p, struct store *s)
 	store_free(s);
 }
 
+/* A slot is not used any more (locked). */
+static void wake(struct web_readers *p)
+{
+	pthread_cond_signal(&p->freed);
+	if (p->first)
+		pthread_cond_signal(&p->first->wake);
+}
+
 /* Takes the content out of a slot (locked), to be closed unlocked. */
 static struct slot take_out(struct web_readers *p, struct slot *s)
 {
 	struct slot out = *s;
 
 	*s = (struct slot){ 0 };
-	pthread_cond_broadcast(&p->freed);
+	wake(p);
 	return out;
 }
 
@@ -158,34 +191,65 @@ static struct slot *find_free(struct web_readers *p, struct slot *ret_evicted)
 	return oldest;
 }
 
+/* A slot to open a reader in, or one with it, as long as fewer than `most` are used (locked); NULL. */
+static struct slot *try_claim(struct web_readers *p, const struct store_id *id, size_t most, struct slot *ret_evicted)
+{
+	struct slot *s = NULL;
+	size_t busy = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++)
+		busy += p->slot[i].used && !p->slot[i].slow;
+	if (busy < most)
+		s = find_idle(p, id);
+	if (busy < most && !s)
+		s = find_free(p, ret_evicted);
+	if (s)
+		s->used = true;
+	return s;
+}
+
+/* Waits in the row (locked). */
+static struct slot *claim_in_turn(struct web_readers *p, const struct store_id *id, const struct timespec *until, struct slot *ret_evicted)
+{
+	struct waiter me = { 0 }, **at;
+	struct slot *s = NULL;
+	int late = 0;
+
+	pthread_cond_init(&me.wake, &p->monotonic);
+	*p->last = &me;
+	p->last = &me.next;
+	while (!(p->first == &me && (s = try_claim(p, id, WEB_READERS_MAX, ret_evicted))) && !late)
+		late = pthread_cond_timedwait(&me.wake, &p->lock, until);
+	for (at = &p->first; *at != &me; at = &(*at)->next)
+		;
+	*at = me.next;
+	if (!me.next)
+		p->last = at;
+	if (p->first) /* there may be a slot for the next one too */
+		pthread_cond_signal(&p->first->wake);
+	pthread_cond_destroy(&me.wake);
+	return s;
+}
+
 /* A slot to open a reader in, or one with it. Waits while there are too many. ERR_TIMEOUT. */
 static int claim(struct web_readers *p, const struct store_id *id, bool has_one, struct slot **ret, struct slot *ret_evicted)
 {
-	const size_t most = has_one ? ARRAY_SIZE(p->slot) : WEB_READERS_MAX;
 	struct timespec until;
 	struct slot *s;
-	int r = 0;
+	int late = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += WEB_READER_WAIT_MS / 1000;
 	pthread_mutex_lock(&p->lock);
-	while (!(s = find_idle(p, id))) {
-		size_t busy = 0;
-
-		for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++)
-			busy += p->slot[i].used;
-		if (busy < most && (s = find_free(p, ret_evicted)))
-			break;
-		if (pthread_cond_timedwait(&p->freed, &p->lock, &until) == ETIMEDOUT) {
-			r = ERR_TIMEOUT;
-			break;
-		}
+	if (!has_one) {
+		s = claim_in_turn(p, id, &until, ret_evicted);
+	} else {
+		while (!(s = try_claim(p, id, 2 * WEB_READERS_MAX, ret_evicted)) && !late)
+			late = pthread_cond_timedwait(&p->freed, &p->lock, &until);
 	}
-	if (s)
-		s->used = true;
 	pthread_mutex_unlock(&p->lock);
 	*ret = s;
-	return r;
+	return s ? 0 : ERR_TIMEOUT;
 }
 
 static void unclaim(struct web_readers *p, struct slot *s)
@@ -195,6 +259,7 @@ static void unclaim(struct web_readers *p, struct slot *s)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Opens a reader in a slot that is ours; on failure the slot is free again. */
 static int open_in(struct web_readers *p, struct slot *s, const struct store_id *id, struct errinfo *ei)
 {
 	struct store_reader *reader = NULL;
@@ -217,6 +282,17 @@ static int open_in(struct web_readers *p, struct slot *s, const struct store_id 
 	return 0;
 }
 
+/* Closes the reader of a slot that is ours. */
+static void give_back(struct web_readers *p, struct slot *s)
+{
+	struct slot out;
+
+	pthread_mutex_lock(&p->lock);
+	out = take_out(p, s);
+	pthread_mutex_unlock(&p->lock);
+	close_slot(p, &out);
+}
+
 int web_reader(struct web_request *q, const struct store_id *id, struct store_reader **ret)
 {
 	struct web_readers *p = q->web->readers;
@@ -235,23 +311,46 @@ int web_reader(struct web_request *q, const struct store_id *id, struct store_re
 		close_slot(p, &evicted);
 	if (r < 0)
 		return errinfo_set(&q->ei, ERR_INTERRUPTED, "too many recordings are being read at once");
-	if (!s->reader)
+	if (!s->reader) {
 		r = open_in(p, s, id, &q->ei);
-	if (r == 0)
-		r = store_reader_seek(s->reader, 1, &q->ei);
+		if (r < 0) /* the slot is somebody else's by now */
+			return r;
+	}
+	r = store_reader_seek(s->reader, 1, &q->ei);
 	if (r < 0) {
-		if (s->used && s->reader) {
-			struct slot out;
-
-			pthread_mutex_lock(&p->lock);
-			out = take_out(p, s);
-			pthread_mutex_unlock(&p->lock);
-			close_slot(p, &out);
-		}
+		give_back(p, s);
 		return r;
 	}
 	*ret = q->reader[own] = s->reader;
 	return 0;
+}
+
+bool readers_long(struct web_request *q)
+{
+	struct web_readers *p = q->web->readers;
+	size_t slow = 0, own = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot); i++)
+		slow += p->slot[i].slow;
+	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++)
+		own += q->reader[i] != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(p->slot) && own && slow + own <= WEB_LONG_READERS_MAX; i++) {
+		for (size_t k = 0; k < WEB_READERS_PER_REQUEST; k++)
+			p->slot[i].slow |= q->reader[k] && p->slot[i].reader == q->reader[k];
+	}
+	if (own)
+		wake(p);
+	pthread_mutex_unlock(&p->lock);
+	return !own || slow + own <= WEB_LONG_READERS_MAX;
+}
+
+void readers_put_all(struct web_request *q)
+{
+	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++) {
+		if (q->reader[i])
+			web_reader_put(q, q->reader[i]);
+	}
 }
 
 void web_reader_put(struct web_request *q, struct store_reader *r)
@@ -271,10 +370,11 @@ void web_reader_put(struct web_request *q, struct store_reader *r)
 			continue;
 		s->used = false;
 		s->idle_ns = os_mono_ns();
+		s->slow = false;
 		if (s->stale)
 			out = take_out(p, s);
 		else
-			pthread_cond_broadcast(&p->freed);
+			wake(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (out.reader)

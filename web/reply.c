@@ -143,7 +143,11 @@ void web_etag(struct web_request *q, bool immutable, const char *fmt, ...)
 		if (*p <= ' ' || *p > '~' || *p == '"')
 			*p = '_';
 	}
-	(void)snprintf(q->etag, sizeof(q->etag), "\"%s\"", text);
+	/* an answer in another form is another thing: the cache of a browser would take one for the other */
+	if (q->form)
+		(void)snprintf(q->etag, sizeof(q->etag), "\"%.*s-form%d\"", (int)(sizeof(text) - sizeof("-form99")), text, q->form);
+	else
+		(void)snprintf(q->etag, sizeof(q->etag), "\"%s\"", text);
 	q->immutable = immutable;
 }
 
@@ -340,21 +344,28 @@ static ssize_t stream_read(void *cls, uint64_t pos UNUSED, char *p, size_t max)
 	return (ssize_t)n;
 }
 
+static int reply_no_room(struct web_request *q)
+{
+	web_set_header(q, "Retry-After", "10");
+	return web_problem(q, 503, "unavailable", "%d long answers are being taken already", WEB_LONG_READERS_MAX);
+}
+
 int web_reply_stream(struct web_request *q, const char *type, const char *filename, const struct web_stream *s)
 {
 	struct stream *st = os_calloc(1, sizeof(*st));
 	struct MHD_Response *resp = NULL;
+	bool room = readers_long(q);
 	int r = st ? set_disposition(q, filename) : -ENOMEM;
 
-	if (r == 0) {
+	if (r == 0 && room) {
 		resp = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, stream_read, st, stream_free);
 		r = resp ? 0 : -ENOMEM;
 	}
-	if (r < 0) {
+	if (r < 0 || !room) {
 		if (s->done)
 			s->done(s->ctx);
 		free(st);
-		return r;
+		return r < 0 ? r : reply_no_room(q);
 	}
 	st->q = q;
 	st->s = *s;

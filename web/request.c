@@ -48,10 +48,7 @@ void request_free(struct web_request *q)
 	if (!q)
 		return;
 	stream_request_gone(q);
-	for (size_t i = 0; i < WEB_READERS_PER_REQUEST; i++) {
-		if (q->reader[i])
-			web_reader_put(q, q->reader[i]);
-	}
+	readers_put_all(q);
 	readers_store_put(q->web->readers, q->store);
 	if (q->status)
 		log_access(q, os_mono_ns() - q->start_ns);
@@ -117,10 +114,10 @@ int request_open_upload(struct web_request *q)
 		q->body_fd = path ? mkostemp(path, O_CLOEXEC) : -1;
 		if (q->body_fd >= 0)
 			(void)unlink(path);
+		else
+			q->body_fd = path ? -errno : -ENOMEM;
 	}
-	if (q->body_fd < 0)
-		return errinfo_set(&q->ei, -EIO, "no file can be made in %s", q->web->cfg->data_dir);
-	return 0;
+	return q->body_fd < 0 ? errinfo_set_r(&q->ei, q->body_fd, "no file can be made in %s", q->web->cfg->data_dir) : 0;
 }
 
 static int write_upload(struct web_request *q, const void *p, size_t n)
@@ -215,6 +212,9 @@ int request_run(struct web_request *q)
 		q->n_headers = 0;
 		problem_error(q, r);
 	}
+	/* the client may take its time with an answer that is made */
+	if (!q->stream)
+		readers_put_all(q);
 	ns = os_mono_ns() - q->start_ns;
 	counters_request(q->web, q->status, ns);
 	return q->replied ? 0 : -ENOMEM;
@@ -355,7 +355,7 @@ int web_accept(struct web_request *q, const char *const *types, int *ret)
 
 	web_set_header(q, "Vary", "Accept");
 	if (i >= 0) {
-		*ret = i;
+		q->form = *ret = i;
 		return 0;
 	}
 	for (i = 0; types[i]; i++)

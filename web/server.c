@@ -145,7 +145,7 @@ static int listener_start(struct listener *l, struct errinfo *ei)
 				  /* all of a loopback address are one host */
 				  MHD_OPTION_PER_IP_CONNECTION_LIMIT, l->loopback ? 0 : MAX(most / 4, 8u),
 				  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WEB_IDLE_S,
-				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_HEAD_BYTES_MAX,
+				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_POOL_BYTES,
 				  MHD_OPTION_THREAD_STACK_SIZE, stack_bytes(),
 				  MHD_OPTION_STRICT_FOR_CLIENT, 1,
 				  MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
@@ -235,6 +235,7 @@ int web_new(struct daemon *d, const int *fds, size_t n, struct web **ret, struct
 	}
 	(void)mallopt(M_ARENA_MAX, ARENAS);
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
+	pthread_mutex_init(&w->edit, NULL);
 	w->daemon = d;
 	w->cfg = daemon_config(d);
 	auth = auth_init(w, ei); /* who can connect finds the token */
@@ -314,5 +315,6 @@ void web_free(struct web *w, int grace_ms)
 	pages_free(w->pages);
 	auth_done(w);
 	free(w->hosts);
+	pthread_mutex_destroy(&w->edit);
 	free(w);
 }

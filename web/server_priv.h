@@ -77,6 +77,7 @@ struct web {
 	struct coverage_cache *coverage;  /* analysis/coverage.h */
 	const char *ui_dir;   /* files of the page from there (development), NULL = those built in */
 	_Atomic bool stopping;
+	pthread_mutex_t edit; /* held from the look at If-Match to the change of a recording */
 };
 
 /* Why a request is refused before its handler is asked: answered when its body has been read (or is too long for that). */
@@ -111,6 +112,7 @@ struct web_request {
 	struct store_reader *reader[WEB_READERS_PER_REQUEST];
 	struct stream *stream;
 	char etag[WEB_HEADER_BYTES]; /* with its quotes, "" = none */
+	int form; /* which of those a resource has was chosen by web_accept() */
 	bool immutable, no_cache;
 	size_t n_headers;
 	struct {
@@ -170,6 +172,10 @@ void readers_free(struct web_readers *p);
 void readers_trim(struct web_readers *p, bool all);
 /* Nobody gets these readers any more: the recording has gone, or is written anew. */
 void readers_forget(struct web_readers *p, const struct store_id *id);
+/* The request's readers are used for long from now on. False: too many are. */
+bool readers_long(struct web_request *q);
+/* Gives back all that the request has. */
+void readers_put_all(struct web_request *q);
 /* Stores for requests. */
 int readers_store_get(struct web_readers *p, struct store **ret, struct errinfo *ei) MUST_CHECK;
 void readers_store_put(struct web_readers *p, struct store *s);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "analysis/search.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "base/str.h"
@@ -19,6 +20,8 @@
 /* How often a recording is looked at, and output events that one look tells. */
 #define LOOK_MS 300
 #define LOOK_EVENTS 4096u
+/* How long a look may add to the index of the recording, which all who look at it share. */
+#define LOOK_NS 5000000u
 
 static void put_event(struct buf *b, const char *id, const char *type, json_t *j)
 {
@@ -151,39 +154,40 @@ static void put_state(struct recording_stream *s, const struct catalog_entry *e,
 	s->version = e->version;
 }
 
-static void put_output(const struct event *ev, struct buf *b)
+/* Many at once, while the index cannot grow: as text. */
+static void put_output(const struct evindex_view *v, uint64_t number, struct buf *b)
 {
-	const unsigned flags = ev->flags & (EVENT_F_STDOUT | EVENT_F_STDERR);
+	const unsigned flags = v->record[number - 1].flags & (EVENT_F_STDOUT | EVENT_F_STDERR);
 
 	if (flags)
-		put_event(b, NULL, "output",
-			  json_pack("{s:I,s:s}", "event", (json_int_t)ev->number, "stream", flags & EVENT_F_STDOUT ? "stdout" : "stderr"));
+		buf_printf(b, "event: output\ndata: {\"event\":%llu,\"stream\":\"%s\"}\n\n", (unsigned long long)number, flags & EVENT_F_STDOUT ? "stdout" : "stderr");
 }
 
-/* Tells the events behind s->last that are there by now; at most so many, the rest at the next look. */
-static int put_events(struct recording_stream *s, struct buf *b)
+/* Tells the events behind s->last that are in the index by now; at most so many, the rest at the next look. 1: there are no more; 0: there may be. */
+static int put_events(struct recording_stream *s, uint64_t events, struct buf *b)
 {
-	struct store_reader *rd = NULL;
-	const struct event *ev;
-	struct errinfo why = { 0 };
-	uint64_t time_ns = 0, first = s->last;
+	struct evindex *d CLEANUP(evindex_unrefp) = NULL;
+	struct evindex_view v;
+	uint64_t time_ns = 0, last;
 	char id[24];
-	int r = web_reader(s->q, &s->id, &rd);
+	int r = searches_evindex(s->q->web->searches, &s->id, LOOK_NS, &d, NULL);
 
 	if (r < 0)
 		return r;
-	r = store_reader_seek(rd, s->last + 1, &why);
-	while (r >= 0 && s->last - first < LOOK_EVENTS && (r = store_reader_next(rd, &ev, &why)) > 0) {
-		s->last = ev->number;
-		time_ns = ev->time_ns;
-		put_output(ev, b);
+	evindex_view(d, &v);
+	last = MIN(v.n, s->last + LOOK_EVENTS);
+	r = v.n <= last && (v.finished || v.n >= events);
+	for (uint64_t n = s->last + 1; n <= last; n++)
+		put_output(&v, n, b);
+	if (last > s->last)
+		time_ns = v.record[last - 1].time_ns;
+	evindex_release(&v);
+	if (last > s->last) {
+		s->last = last;
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)last);
+		put_event(b, id, "events", json_pack("{s:I,s:o}", "last", (json_int_t)last, "time_ns", web_json_ns(time_ns)));
 	}
-	web_reader_put(s->q, rd);
-	if (s->last > first) {
-		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)s->last);
-		put_event(b, id, "events", json_pack("{s:I,s:o}", "last", (json_int_t)s->last, "time_ns", web_json_ns(time_ns)));
-	}
-	return 0;
+	return r;
 }
 
 /* What has changed since the last look. */
@@ -193,14 +197,20 @@ static void look(struct recording_stream *s, struct buf *b)
 	const struct catalog_view *v = catalog_get(c);
 	const struct catalog_entry *e = v ? catalog_find(v, &s->id) : NULL;
 	const bool live = e && e->live, more = e && e->events > s->last && !e->broken;
-	const uint64_t before = s->last;
+	const uint64_t before = s->last, events = e ? e->events : 0;
 
 	if (e && e->version != s->version)
 		put_state(s, e, b);
 	catalog_put(c, v);
 	/* what cannot be read just now (it is being moved or sealed) is read at the next look */
-	if (more && put_events(s, b) < 0)
-		return;
+	if (more) {
+		int r = put_events(s, events, b);
+
+		if (r == ERR_LIMIT) /* too long for an index: its end can be told all the same */
+			s->last = events;
+		else if (r <= 0)
+			return;
+	}
 	if (!live && s->last == before) {
 		put_event(b, NULL, "end", json_pack("{s:s}", "why", e ? "ended" : "removed"));
 		s->ended = true;

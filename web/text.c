@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include "base/str.h"
 
 #define REQUEST_ID_MAX 64
 
@@ -249,10 +250,5 @@ void text_put_filename(struct buf *b, const char *s)
 	for (const char *p = s; *p; p++)
 		buf_put_u8(b, isalnum((unsigned char)*p) || strchr("-_.", *p) ? (uint8_t)*p : '_');
 	buf_printf(b, "\"; filename*=UTF-8''");
-	for (const char *p = s; *p; p++) {
-		if (isalnum((unsigned char)*p) || strchr("-_.", *p))
-			buf_put_u8(b, (uint8_t)*p);
-		else
-			buf_printf(b, "%%%02X", (unsigned char)*p);
-	}
+	buf_put_percent(b, s);
 }

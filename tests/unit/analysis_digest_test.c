@@ -184,8 +184,8 @@ START_TEST(summary)
 	ck_assert_uint_eq(calls, 20);
 	ck_assert_uint_eq(errors, 4);
 	ck_assert_uint_eq(m->call[SYS_openat].calls, 2);
-	ck_assert_uint_eq(m->call[SYS_openat].n_errnos, 1);
-	ck_assert_uint_eq(m->call[SYS_openat].errno_count[0].error, ENOENT);
+	ck_assert_uint_eq(m->call[SYS_openat].errnos.n, 1);
+	ck_assert_uint_eq(m->call[SYS_openat].errnos.v[0].error, ENOENT);
 	ck_assert_uint_eq(m->call[SYS_connect].blocked_ns, 2 * MS);
 	ck_assert_uint_eq(m->call[SYS_connect].first_event, 15);
 	ck_assert_uint_eq(m->call[SYS_execve].calls, 1); /* the first program was not called */

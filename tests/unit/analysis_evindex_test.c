@@ -3,7 +3,10 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "analysis/row.h"
 #include "analysis/search.h"
 #include "analysis/timeline.h"
@@ -243,6 +246,23 @@ static void find_all(struct searches *s, const struct store_id *id, const char *
 	ck_abort_msg("%s is never complete", text);
 }
 
+/* Descriptors of this process that lead to files of the recording. */
+static unsigned count_open(const struct store_id *id)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++) {
+		char path[32], to[4096];
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		len = readlink(path, to, sizeof(to) - 1);
+		to[MAX(len, (ssize_t)0)] = '\0';
+		n += strstr(to, id->hex) != NULL;
+	}
+	return n;
+}
+
 START_TEST(searches)
 {
 	struct help_store h = help_open();
@@ -272,6 +292,8 @@ START_TEST(searches)
 	find_all(s, &id, "resumed \"read(3\" #..#100", &again, &state);
 	ck_assert_uint_ge(state.found, 8);
 	search_unref(again);
+	/* searches that are over are kept, but no file of the recording with them */
+	ck_assert_uint_eq(count_open(&id), 0);
 	/* what is in use stays, the next one begins anew */
 	searches_forget(s, &id);
 	ck_assert_uint_eq(search_get(q, 0, 4, got), 4);
@@ -409,7 +431,7 @@ START_TEST(rows)
 	ck_assert_str_eq(text_of(j, "args"), "AT_FDCWD, \"/etc/=pass\\\"wd\", O_RDONLY");
 	json_decref(j);
 	row_put_csv(&m, &b);
-	ck_assert_ptr_nonnull(strstr(buf_cstr(&b), ",openat,\"AT_FDCWD, \"\"/etc/=pass\\\"\"wd\"\", O_RDONLY\",\"3\","));
+	ck_assert_ptr_nonnull(strstr(buf_cstr(&b), ",openat,\"AT_FDCWD, \"\"/etc/=pass\\\"\"wd\"\", O_RDONLY\",3,"));
 	buf_clear(&b);
 	row_put_json_string(&b, "a\"\\\n\xff\xc3\xa9", 7);
 	ck_assert_str_eq(buf_cstr(&b), "\"a\\\"\\\\\\u000a\xef\xbf\xbd\xc3\xa9\"");

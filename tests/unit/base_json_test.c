@@ -174,4 +174,15 @@ START_TEST(nesting)
 }
 END_TEST
 
-TEST_MAIN("json", nesting, bytes_come_back, members, embedded_nul_is_refused, bad_text, setters, lossy, files)
+START_TEST(values)
+{
+	json_t *a CLEANUP(jsonx_unrefp) = json_pack("[o,o,o,o,o,o]", jsonx_text(NULL), jsonx_text("a\xff"), jsonx_count(7), jsonx_count(UINT64_MAX), jsonx_time(0),
+						    jsonx_time(1796078093347000000));
+	char *text CLEANUP(freep) = NULL;
+
+	ck_assert_int_eq(jsonx_dump(a, JSON_COMPACT, &text, NULL), 0);
+	ck_assert_str_eq(text, "[null,\"a\xef\xbf\xbd\",7,9007199254740991,null,\"2026-11-30T22:34:53.347Z\"]");
+}
+END_TEST
+
+TEST_MAIN("json", values, nesting, bytes_come_back, members, embedded_nul_is_refused, bad_text, setters, lossy, files)

@@ -181,4 +181,40 @@ START_TEST(wall_times)
 }
 END_TEST
 
-TEST_MAIN("str", wall_times, quoting, quoting_by_a_shell, argv, sizes, durations, printable, numbers, typed_sizes, typed_durations)
+START_TEST(csv)
+{
+	static const struct {
+		const char *field, *text;
+	} cases[] = {
+		{ "", "" }, { "plain text", "plain text" }, { "a,b", "\"a,b\"" }, { "say \"x\"", "\"say \"\"x\"\"\"" }, { "a\nb", "\"a\nb\"" },
+		{ "-1 ENOENT", "-1 ENOENT" }, { "=1+1", "\"'=1+1\"" }, { "@x", "\"'@x\"" }, { "-x", "\"'-x\"" }, { "\tx", "\"'\tx\"" }, { "a=b", "a=b" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf b CLEANUP(buf_done) = { 0 };
+
+		buf_put_csv(&b, cases[i].field, strlen(cases[i].field));
+		ck_assert_str_eq(buf_cstr(&b), cases[i].text);
+	}
+}
+END_TEST
+
+START_TEST(percent)
+{
+	struct buf b CLEANUP(buf_done) = { 0 };
+
+	buf_put_percent(&b, "aZ0-._~ /%\xff\n");
+	ck_assert_str_eq(buf_cstr(&b), "aZ0-._~%20%2F%25%FF%0A");
+}
+END_TEST
+
+/* Values of the definition of FNV-1a. */
+START_TEST(hash)
+{
+	ck_assert_uint_eq(str_hash(STR_HASH, "", 0), UINT64_C(0xcbf29ce484222325));
+	ck_assert_uint_eq(str_hash(STR_HASH, "a", 1), UINT64_C(0xaf63dc4c8601ec8c));
+	ck_assert_uint_eq(str_hash(str_hash(STR_HASH, "foo", 3), "bar", 3), UINT64_C(0x85944171f73967e8));
+}
+END_TEST
+
+TEST_MAIN("str", csv, percent, hash, wall_times, quoting, quoting_by_a_shell, argv, sizes, durations, printable, numbers, typed_sizes, typed_durations)

@@ -270,15 +270,37 @@ END_TEST
 START_TEST(read_only)
 {
 	struct help_daemon hd;
+	struct store_writer *w;
+	struct manifest m;
+	struct store_id a;
+	const struct catalog_view *v;
+	char asked[600];
 
 	begin(&hd);
 	hd.cfg.read_only = true;
 	hd.cfg.max_age_s = 1;
 	hd.cfg.scan_every_s = 1;
-	(void)help_record(hd.h.s, 1, 5);
+	hd.cfg.disk_floor = 1ull << 30;
+	disk.free = 200 << 20;
+	help_manifest(&m);
+	OK(store_writer_new(hd.h.s, &m, &w, NULL));
+	a = help_record(hd.h.s, 1, 5);
+	house_ended(hd.d.house, &a);
 	round_at(&hd, 10000 * S);
-	ck_assert_uint_eq(count(&hd), 1);
+	ck_assert_uint_eq(count(&hd), 2);
 	RAN(&hd, "%s", "");
+	ck_assert(house_disk_low(hd.d.house));
+	ck_assert_int_eq(store_writer_asked(w, asked, sizeof(asked)), 0);
+	/* what a dead recorder has left can be read */
+	store_writer_free(w);
+	round_at(&hd, 10001 * S);
+	round_at(&hd, 10005 * S);
+	v = catalog_get(hd.d.catalog);
+	for (size_t i = 0; i < v->n; i++)
+		ck_assert_int_ne(v->entry[i]->state, RECORDING_OPEN);
+	catalog_put(hd.d.catalog, v);
+	RAN(&hd, "%s", "");
+	manifest_done(&m);
 	end(&hd);
 }
 END_TEST

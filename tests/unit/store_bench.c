@@ -220,7 +220,7 @@ static int count_sink(UNUSED void *ctx, UNUSED const void *p, size_t n)
 	return 0;
 }
 
-/* Blocks of XZ_BLOCK_TARGET of one journal file, at most 64 MiB of it. */
+/* Blocks of XZ_BLOCK_EVENTS of one journal file, at most 64 MiB of it. */
 static void bench_presets(const char *dir, const char *name)
 {
 	char *path = os_asprintf("%s/%s", dir, name);
@@ -237,8 +237,8 @@ static void bench_presets(const char *dir, const char *name)
 
 		packed_bytes = 0;
 		TRY(xz_encoder_new(preset, count_sink, NULL, &xz));
-		for (ssize_t at = 0; at < n; at += XZ_BLOCK_TARGET) {
-			TRY(xz_encoder_put(xz, p + at, (size_t)MIN((ssize_t)XZ_BLOCK_TARGET, n - at)));
+		for (ssize_t at = 0; at < n; at += XZ_BLOCK_EVENTS) {
+			TRY(xz_encoder_put(xz, p + at, (size_t)MIN((ssize_t)XZ_BLOCK_EVENTS, n - at)));
 			TRY(xz_encoder_end_block(xz));
 		}
 		TRY(xz_encoder_finish(xz));

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <utime.h>
 #include "store/manifest_priv.h"
+#include "store/reader.h"
 #include "store/store_priv.h"
 #include "tests/unit/store_help.h"
 
@@ -584,7 +585,66 @@ START_TEST(gc_careful)
 }
 END_TEST
 
+/* What is no directory is no recording, and a link leads nowhere: neither a lock is made behind it nor is anything removed. */
+START_TEST(links)
+{
+	struct help_store h = help_open();
+	char *other = help_tmp_dir(), *file = os_asprintf("%s/precious", other), *lock = os_asprintf("%s/lock", other);
+	struct store_id id = { "0123456789abcdef0123456789abcdef" };
+	char *link = os_asprintf("%s/%s", h.dir, id.hex);
+	char *scrap = os_asprintf("%s/tmp/rm.%s", h.dir, id.hex), *fresh = os_asprintf("%s/tmp/new.%s", h.dir, id.hex);
+	struct utimbuf old = { 1000, 1000 };
+
+	help_spill(file, "x", 1);
+	OK(utime(other, &old));
+	ck_assert(symlink(other, link) == 0 && symlink(other, scrap) == 0 && symlink(other, fresh) == 0);
+	FAILS(ERR_NOT_FOUND, store_remove(h.s, &id, NULL));
+	OK(store_recover(h.s));
+	FAILS(-ENOENT, access(scrap, F_OK) < 0 ? -errno : 0);
+	ck_assert_int_eq(access(file, F_OK), 0);
+	ck_assert_int_ne(access(lock, F_OK), 0);
+	OK(unlink(link));
+	help_remove(other);
+	help_close(&h);
+	free(other);
+	free(file);
+	free(lock);
+	free(link);
+	free(scrap);
+	free(fresh);
+}
+END_TEST
+
+/* A pipe in the place of a file: nobody waits for a writer. */
+START_TEST(pipes)
+{
+	static const char *const names[] = { NAME_MANIFEST, NAME_EVENTS, NAME_DATA, NAME_INDEX, NAME_BLOBS, "notes.json", "annotations.json" };
+	struct help_store h = help_open();
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct store_id id = help_record(h.s, 1, 3);
+		char *path = os_asprintf("%s/%s/%s", h.dir, id.hex, names[i]);
+		struct store_reader *rd = NULL;
+		struct store_id *ids;
+		size_t n;
+		bool needed = unlink(path) == 0 && i < 3;
+		int r;
+
+		OK(mkfifo(path, 0600));
+		r = store_reader_open(h.s, &id, &rd, NULL);
+		ck_assert_msg(needed == (i < 3), "%s", names[i]);
+		ck_assert_msg(!needed || r == ERR_CORRUPT, "%s: %s", names[i], err_str(r));
+		store_reader_free(rd);
+		OK(store_list(h.s, &ids, &n));
+		free(ids);
+		free(path);
+	}
+	help_close(&h);
+}
+END_TEST
+
 HELP_MAIN("store_dir",
 	  { default_dir, 0 }, { open_and_create, 0 }, { resolve, 0 }, { ambiguous_ids, 0 }, { list_and_remove, 0 },
 	  { remove_locked, 0 }, { while_sealing, 2 }, { recover, 0 }, { recover_cut, 0 }, { recover_without_manifest, 0 },
-	  { recover_hole, 2 }, { recover_scraps, 0 }, { gc, 0 }, { gc_careful, 0 })
+	  { recover_hole, 2 }, { recover_scraps, 0 }, { gc, 0 }, { gc_careful, 0 },
+	  { links, 0 }, { pipes, 0 })

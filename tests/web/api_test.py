@@ -64,9 +64,9 @@ def free_port():
 
 
 class Server:
-    """A hermitd with directories of its own. settings: lines of hermitd.conf."""
+    """A hermitd with directories of its own. settings: lines of hermitd.conf. command: what runs hermitd, such as unshare."""
 
-    def __init__(self, data_dir=None, listen=None, settings=(), wait=True):
+    def __init__(self, data_dir=None, listen=None, settings=(), wait=True, command=()):
         self.home = tempfile.mkdtemp(prefix="hermit-web-")
         self.own_data = data_dir is None
         self.data_dir = data_dir or os.path.join(self.home, "data")
@@ -81,7 +81,7 @@ class Server:
             f.write("\n".join(["listen = " + self.listen, "data_dir = " + self.data_dir, "disk_floor = 16M", "session_binary = " + os.path.abspath(HERMIT), *settings]) + "\n")
         self.log_path = os.path.join(self.home, "log")
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([*HERMITD.split(), "--config", config], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
+            self.process = subprocess.Popen([*command, *HERMITD.split(), "--config", config], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
         if wait:
             self.wait_ready()
 

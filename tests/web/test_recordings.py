@@ -1,9 +1,15 @@
 """Recordings: list, get, label, remove, export, import, start, end, watch."""
+import concurrent.futures
 import io
 import os
+import shutil
+import subprocess
 import tarfile
+import tempfile
 import time
 import urllib.parse
+
+from api_test import Server, Skip
 
 
 def url(id, more=""):
@@ -124,6 +130,12 @@ def test_label(t):
         assert q.status == 400, bad
     r = t.patch(url(id), {"label": None, "keep": False}, headers={"If-Match": r.headers["ETag"]})
     assert r.status == 200 and r.json["label"] is None and r.json["keep"] is False
+    # of many who have seen the same state one is first
+    etag = r.headers["ETag"]
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        statuses = list(pool.map(lambda i: t.patch(url(id), {"label": "l%d" % i}, headers={"If-Match": etag}).status, range(12)))
+    assert sorted(statuses) == [200] + [412] * 11, statuses
+    assert t.patch(url(id), {"label": None}, headers={"If-Match": "*"}).status == 200
 
 
 def test_delete(t):
@@ -156,6 +168,36 @@ def test_export_import(t):
     assert "travels" in out.stdout, "what was imported can be replayed"
 
 
+def test_read_only_disk(t):
+    """What lies on a disk that cannot be written to can be exported; what would change it is refused, and not by a 500."""
+    id = t.finished("echo")
+    whole = t.get(url(id, "/export")).body
+    with tempfile.TemporaryDirectory() as data:
+        os.rmdir(data)
+        shutil.copytree(t.server.data_dir, data, ignore=shutil.ignore_patterns("tmp", "cache"))
+        os.mkdir(data + "/tmp", 0o700)
+        if os.geteuid() == 0:
+            if subprocess.call(["mount", "--bind", data, data], stderr=subprocess.DEVNULL):
+                raise Skip("nothing can be mounted")
+            subprocess.check_call(["mount", "-o", "remount,bind,ro", data])
+        else:
+            os.chmod(data, 0o500)
+        server = None
+        try:
+            server = Server(data_dir=data)
+            r = t.get(url(id, "/export"), server=server)
+            assert r.status == 200, r.body[:1000]
+            assert tarfile.open(fileobj=io.BytesIO(r.body)).getnames()[0] == id + "/manifest.json"
+            r = t.post("/api/v1/recordings/import", whole, headers={"Content-Type": "application/x-tar"}, server=server)
+            assert r.status == 403 and r.code == "forbidden", r.body
+        finally:
+            if server:
+                server.stop()
+            if os.geteuid() == 0:
+                subprocess.check_call(["umount", data])
+            os.chmod(data, 0o700)
+
+
 def test_import_broken(t):
     tar = t.get(url(t.finished("echo"), "/export")).body
     kind = {"Content-Type": "application/octet-stream"}
@@ -167,7 +209,6 @@ def test_import_broken(t):
 
 
 def test_import_too_large(t):
-    from api_test import Server
     server = Server(settings=["max_upload = 1M"])
     try:
         r = t.post("/api/v1/recordings/import", b"x" * (2 << 20), headers={"Content-Type": "application/x-tar"}, server=server)
@@ -199,7 +240,6 @@ def test_start_bad(t):
 
 
 def test_start_not_allowed(t):
-    from api_test import Server
     server = Server(settings=["allow_start = no"])
     try:
         r = t.post("/api/v1/recordings", {"argv": ["/bin/true"]}, server=server)

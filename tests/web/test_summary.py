@@ -108,6 +108,7 @@ def test_processes(t):
     for p, m in zip(got["items"], manifest):
         assert (p["thread"], p["parent"], p["pid"]) == (m["thread"], m["parent"], m["pid"])
         assert p["exit"] == {"kind": "exited", "code": m["status"] >> 8}, p
+        assert len(p["threads"]) == m["threads"], (p, m)
         assert p["exe"] == m["exe"] and (not m["command"] or p["command"] == m["command"]), (p, m)
         assert p["last_event"] == m["last_event"] and p["first_event"] <= m["first_event"] + 1, (p, m)
         assert p["threads"][0]["tid"] == p["pid"] and int(p["start_ns"]) <= int(p["end_ns"])
@@ -118,6 +119,8 @@ def test_processes_threads(t):
               "import ctypes; ctypes.CDLL(None).prctl(15, b'renamed', 0, 0, 0)\nimport os; os.kill(os.getpid(), 9)"
     id, _, _ = made(t, "python3", "-c", program)
     p, = t.get(url(id, "/processes")).json["items"]
+    with open(os.path.join(t.server.data_dir, id, "manifest.json"), encoding="utf-8") as f:
+        assert [m["threads"] for m in json.load(f)["process_tree"]] == [4]
     assert p["exit"] == {"kind": "signaled", "signal": "SIGKILL"}
     assert len(p["threads"]) == 4 and p["threads"][0]["name"] == "renamed" and p["threads"][1]["name"] == "python3"
     births = {e["child"]: int(e["number"]) for e in listing(t, id) if e["kind"] == "birth"}

@@ -15,9 +15,9 @@ export function count(n) {
 export function short(n) {
 	if (n === null || n === undefined)
 		return NONE;
-	for (const [limit, unit] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
-		if (n >= limit)
-			return digits(n / (limit === 1e4 ? 1e3 : limit)) + " " + unit;
+	for (const [from, scale, unit] of [[999.5e6, 1e9, "G"], [999.5e3, 1e6, "M"], [1e4, 1e3, "k"]]) {
+		if (n >= from)
+			return digits(n / scale) + " " + unit;
 	}
 	return integer.format(n);
 }

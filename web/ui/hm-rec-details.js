@@ -44,7 +44,7 @@ class Details extends HTMLElement {
 		this.tabs.tabs = panels.map(([id, view]) => ({id, label: labels[id], panel: view.root.id}));
 		this.tabs.addEventListener("select", () => this.show(this.tabs.selected));
 		this.heading = h("h2.rec-details-title");
-		this.when = h("button.quiet.rec-small", {type: "button", title: "State before or after the event", onclick: () => {
+		this.when = h("button.rec-small", {type: "button", title: "Switch between the state before and after the event", onclick: () => {
 			this.look.when = this.look.when === "before" ? "after" : "before";
 			this.#lookChanged();
 		}});
@@ -59,7 +59,7 @@ class Details extends HTMLElement {
 	}
 
 	#lookChanged() {
-		text(this.when, `${this.look.when} the event`);
+		text(this.when, `State ${this.look.when} it`);
 		this.other.hidden = !this.look.thread;
 		text(this.other, this.look.thread ? `${this.m.threadName(this.look.thread)} \u2715` : "");
 		Object.values(this.views).forEach(v => v.refresh?.(0));

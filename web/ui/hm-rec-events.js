@@ -15,6 +15,7 @@ class EventTable extends HTMLElement {
 	#rows = [];
 	#active = 0;
 	#wantReveal = null;
+	#wantFocus = false;
 	#lastTop = 0;
 	#settle = 0;
 	#since = remember.get("time-column", "start");
@@ -157,8 +158,10 @@ class EventTable extends HTMLElement {
 			if (!used.has(el) && !el.hidden) {
 				el.hidden = true;
 				el.index = -1;
+				el.tabIndex = -1;
+				el.classList.remove("rec-cursor", "rec-near");
 			}
-		if (focused)
+		if (focused || (this.#wantFocus && !this.#wantReveal))
 			this.focusRow();
 		this.#fetch(first, last, top);
 		this.#showEmpty(pages, total);
@@ -235,9 +238,10 @@ class EventTable extends HTMLElement {
 			fill(this.empty, h("p", null, this.m.recording?.live ? "No events yet: the program has just begun." : "This recording has no events."));
 	}
 
-	/** Puts the keyboard on the row of the cursor. */
+	/** Puts the keyboard on the row of the cursor; on one that is not there yet when it comes. */
 	focusRow() {
 		const el = this.#rows.find(r => !r.hidden && r.index === this.#active);
+		this.#wantFocus = !el;
 		if (el && document.activeElement !== el)
 			el.focus({preventScroll: true});
 		return Boolean(el);

@@ -90,6 +90,8 @@ class FilterBar extends HTMLElement {
 	#toggle(term) {
 		if (!term)
 			return;
+		if (this.#timer)
+			this.#apply("step");
 		const words = this.m.query.split(/\s+/);
 		if (words.includes(term))
 			this.m.setQuery(words.filter(w => w !== term).join(" "));
@@ -107,6 +109,8 @@ class FilterBar extends HTMLElement {
 	}
 
 	#queryChanged() {
+		clearTimeout(this.#timer);
+		this.#timer = 0;
 		if (document.activeElement !== this.input || this.input.value.trim() !== this.m.query)
 			this.input.value = this.m.query;
 		this.clear.hidden = !this.input.value;
@@ -182,6 +186,7 @@ class FilterBar extends HTMLElement {
 		this.clear.hidden = !this.input.value;
 		fill(this.mirror);
 		clearTimeout(this.#timer);
+		this.#timer = 0;
 		this.#suggest();
 		if (!/[:\-#,.]$/.test(this.input.value))
 			this.#timer = setTimeout(() => this.#apply("step"), APPLY_MS);
@@ -189,6 +194,7 @@ class FilterBar extends HTMLElement {
 
 	#apply(by) {
 		clearTimeout(this.#timer);
+		this.#timer = 0;
 		this.m.setQuery(this.input.value, {by});
 	}
 

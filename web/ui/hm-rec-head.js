@@ -20,6 +20,7 @@ import {toast, toastError} from "./hm-toasts.js";
 class HmRecHead extends HTMLElement {
 	active = "events";
 	at = () => null;
+	debugKey = "d";		/* on the timeline d means later */
 	#recording = null;
 	#extra = [];
 	#readOnly = false;
@@ -50,7 +51,7 @@ class HmRecHead extends HTMLElement {
 		const first = !this.#recording || this.#recording.id !== rec.id;
 
 		this.#recording = rec;
-		this.#name.textContent = format.printable(rec.label || rec.program || rec.command);
+		this.#name.textContent = format.printable(rec.label || rec.program || rec.command || rec.id.slice(0, 12));
 		this.#name.title = rec.id;
 		fill(this.#badges, stateBadge(rec.state, rec.reason ?? rec.error), rec.live ? null : exitBadge(rec.exit));
 		fill(this.#command, format.printable(rec.command));
@@ -70,7 +71,7 @@ class HmRecHead extends HTMLElement {
 		if (!rec)
 			return;
 		fill(this.#buttons,
-			h("button", {disabled: rec.state === "broken", onclick: () => openDebugDialog(this.#recording, this.at()), title: "Debug (d)"}, icon("debug"), "Debug"),
+			h("button", {disabled: rec.state === "broken", onclick: () => openDebugDialog(this.#recording, this.at()), title: `Debug (${this.debugKey})`}, icon("debug"), "Debug"),
 			h("button", {onclick: () => this.#share(), title: "Copy a link to this moment"}, icon("link"), "Share"),
 			this.#extra,
 			h("button.icon", {"aria-label": "Actions", "aria-haspopup": "menu", "aria-expanded": "false", onclick: event => openMenu(event.currentTarget,

@@ -2,16 +2,16 @@
  * <hm-rec-lanes>: time from left to right, a lane per thread (or folded process). The names are elements, the lanes one canvas; the slider
  * over the canvas is the cursor for the keyboard and for screen readers. Moving and zooming only changes the window of the model.
  */
-import {h, fill, framed, text, remember} from "./dom.js";
+import {h, fill, framed, text, rem, remember} from "./dom.js";
 import * as format from "./format.js";
 import {themes} from "./theme.js";
 import {TimelineTiles} from "./rec-tiles.js";
 import {laneRows, laneLabel} from "./rec-lanes-rows.js";
-import {LANE_PX, LanePainter, colors, drawMark, forgetPalette, rulerStep, laneSum} from "./rec-lanes-paint.js";
+import {LANE_PX, RULER_PX, LanePainter, forgetPalette, laneSum, scaleLanes} from "./rec-lanes-paint.js";
+import {drawBackground, drawMarks, drawOverlay} from "./rec-lanes-scene.js";
 import {beginFrame, onRedraw} from "./rec-canvas.js";
 import {LaneMouse} from "./rec-lanes-mouse.js";
 
-const RULER_PX = 20;
 const ZOOM_KEY = 1.6;
 const PAN_KEY = 0.15;
 const FIT_NS = 200000;
@@ -23,6 +23,7 @@ class Lanes extends HTMLElement {
 	#folded = new Set();
 	#labels = [];
 	#top = 0;
+	#font = null;
 	#draw = framed(() => this.#paint());
 
 	/** @param {import("./rec-model.js").RecordingModel} model */
@@ -39,10 +40,7 @@ class Lanes extends HTMLElement {
 		model.on("selection", () => this.redraw());
 		model.on("cursor", ({by}) => this.#cursorMoved(by));
 		model.on("detail", () => this.#say());
-		model.on("bookmarks", () => {
-			this.tiles.invalidate();
-			this.redraw();
-		});
+		model.on("bookmarks", () => this.redraw());
 		model.on("grow", () => {
 			this.tiles.grow(this.grownTo ?? 0);
 			this.grownTo = model.endNs;
@@ -102,6 +100,15 @@ class Lanes extends HTMLElement {
 
 	xOf(ns) {
 		return (ns - this.m.view.from) / this.nsPerPx;
+	}
+
+	/** The index of the row that shows a thread. */
+	rowOfThread(thread) {
+		return this.#rowOf.get(thread);
+	}
+
+	get fontFamily() {
+		return this.#font ??= getComputedStyle(this).fontFamily;
 	}
 
 	rowAt(y) {
@@ -234,13 +241,16 @@ class Lanes extends HTMLElement {
 		if (!this.isConnected || !this.m)
 			return;
 		const {ctx, width, height} = beginFrame(this.canvas);
+		if (scaleLanes(rem(1)))
+			this.scrollLanes(0);
 		const view = {x: ns => this.xOf(ns), top: this.#top - RULER_PX};
 		const {from, to} = this.m.view;
 		const first = Math.max(0, Math.floor(this.#top / LANE_PX));
 		const last = Math.min(this.#rows.length - 1, Math.ceil((this.#top + height) / LANE_PX));
 		this.#painter.prepare(this.#rows, this.tiles.whole);
 		const cover = this.m.endNs > 0 ? this.tiles.cover(from, to, this.nsPerPx, this.m.endNs) : [];
-		this.#background(ctx, width, height, first, last);
+		this.cover = cover;
+		drawBackground(this, ctx, width, height, [first, last]);
 		ctx.save();
 		ctx.beginPath();
 		ctx.rect(0, RULER_PX, width, height);
@@ -248,94 +258,11 @@ class Lanes extends HTMLElement {
 		for (const tile of cover)
 			if (!tile.events || !this.#painter.singles(ctx, tile, view, t => this.#rowOf.get(t), [-2, width + 2]))
 				this.#painter.density(ctx, tile, view, first, last);
-		this.#marks(ctx, cover, width, height);
+		drawMarks(this, ctx, width);
 		ctx.restore();
-		this.#overlay(ctx, width, height);
+		drawOverlay(this, ctx, width, height);
 		this.#drawNames(first, last, height);
-		this.cover = cover;
 		this.#head(from, to);
-	}
-
-	#background(ctx, width, height, first, last) {
-		const c = colors();
-		ctx.font = `11px ${getComputedStyle(this).fontFamily}`;
-		ctx.textBaseline = "middle";
-		const step = rulerStep(this.nsPerPx, 110);
-		for (let t = Math.ceil(Math.max(0, this.m.view.from) / step) * step; t <= Math.min(this.m.view.to, this.m.endNs); t += step) {
-			const x = Math.round(this.xOf(t)) + 0.5;
-			ctx.fillStyle = c.border;
-			ctx.fillRect(x - 0.5, 14, 1, height);
-			ctx.fillStyle = c.muted;
-			ctx.fillText(t === 0 ? "0" : rulerLabel(t, step), x + 4, 9);
-		}
-		for (let i = first; i <= last; i++) {
-			const row = this.#rows[i];
-			const y = RULER_PX + i * LANE_PX - this.#top;
-			if (y < RULER_PX - LANE_PX || !row.threads.length)
-				continue;
-			const life = row.thread ?? row.process;
-			const x0 = Math.max(0, this.xOf(Number(life.start_ns)));
-			const x1 = Math.min(width, this.xOf(life.end_ns ? Number(life.end_ns) : this.m.endNs));
-			if (x1 > x0) {
-				ctx.fillStyle = c.line;
-				ctx.fillRect(x0, y + LANE_PX - 4, x1 - x0, 1);
-			}
-		}
-		ctx.clearRect(0, 0, 0, 0);
-	}
-
-	#marks(ctx, cover, width) {
-		for (const tile of cover)
-			for (const mark of tile.marks) {
-				if (tile.part && (mark.ns < tile.part.from || mark.ns >= tile.part.to))
-					continue;
-				const row = this.#rowOf.get(mark.thread);
-				const x = this.xOf(mark.ns);
-				if (row === undefined || x < -8 || x > width + 8)
-					continue;
-				drawMark(ctx, mark.kind, x, RULER_PX + row * LANE_PX + LANE_PX / 2 - this.#top);
-			}
-	}
-
-	#overlay(ctx, width, height) {
-		const c = colors();
-		const {selection} = this.m;
-		if (selection) {
-			const x0 = this.xOf(selection.from);
-			const x1 = this.xOf(selection.to);
-			ctx.fillStyle = c.accent;
-			ctx.globalAlpha = 0.14;
-			ctx.fillRect(x0, 0, x1 - x0, height);
-			ctx.globalAlpha = 1;
-			ctx.fillRect(x0, 0, 1, height);
-			ctx.fillRect(x1, 0, 1, height);
-		}
-		if (this.mouse.x !== null && !this.mouse.dragging) {
-			ctx.fillStyle = c.muted;
-			ctx.globalAlpha = 0.5;
-			ctx.fillRect(Math.round(this.mouse.x), RULER_PX, 1, height);
-			ctx.globalAlpha = 1;
-		}
-		const at = this.m.cursorNs;
-		if (at === null)
-			return;
-		const x = Math.round(this.xOf(at)) + 0.5;
-		if (x < -6 || x > width + 6)
-			return;
-		ctx.fillStyle = c.accent;
-		ctx.fillRect(x - 1, 4, 2, height);
-		ctx.beginPath();
-		ctx.moveTo(x - 5, 2);
-		ctx.lineTo(x + 5, 2);
-		ctx.lineTo(x, 10);
-		ctx.fill();
-		const row = this.#rowOf.get(this.m.row?.thread);
-		if (row !== undefined) {
-			const y = RULER_PX + row * LANE_PX - this.#top;
-			ctx.strokeStyle = c.accent;
-			ctx.lineWidth = 2;
-			ctx.strokeRect(x - 4, y + 2, 8, LANE_PX - 4);
-		}
 	}
 
 	#drawNames(first, last, height) {
@@ -384,7 +311,7 @@ class Lanes extends HTMLElement {
 		const {selection, window} = this.m;
 		const [a, b] = selection ? [selection.from, selection.to] : [Math.max(0, from), to];
 		text(this.range, this.tiles.error ? `The timeline could not be loaded: ${this.tiles.error.message}`
-			: `${selection ? "selected " : window ? "" : "all, "}${format.duration(b - a)} from ${format.duration(Math.max(0, a))}`);
+			: !selection && !window ? !this.#rows.length ? "Loading the timeline..." : `all of ${format.duration(this.m.endNs)}` : `${selection ? "selected " : ""}${format.duration(b - a)} from ${format.duration(Math.max(0, a))}`);
 		this.actions.querySelectorAll("[data-needs=selection]").forEach(el => {
 			el.disabled = !selection;
 		});
@@ -414,7 +341,7 @@ class Lanes extends HTMLElement {
 		const row = this.rowAt(y);
 		const at = this.timeAt(x);
 		const tile = this.cover?.find(t => at >= t.from && at < t.to && (!t.part || (at >= t.part.from && at < t.part.to)));
-		const mark = tile?.marks.find(m => Math.abs(this.xOf(m.ns) - x) < 6 && row?.threads.includes(m.thread));
+		const mark = [...this.m.bookmarkMarks, ...tile?.marks ?? []].find(m => Math.abs(this.xOf(m.ns) - x) < 6 && row?.threads.includes(m.thread));
 		const lane = tile && row?.threads.length ? laneSum(tile.of ?? tile, row.threads) : null;
 		const bucket = tile ? Math.floor((at - tile.from) / tile.bucketNs) : 0;
 		const parts = [format.duration(Math.max(0, at))];
@@ -429,12 +356,6 @@ class Lanes extends HTMLElement {
 		}
 		text(this.readout, parts.join("  \u00b7  "));
 	}
-}
-
-/** Labels of one ruler have the same number of digits. */
-function rulerLabel(ns, step) {
-	const [unit, name] = step >= 1e9 ? [1e9, "s"] : step >= 1e6 ? [1e6, "ms"] : step >= 1e3 ? [1e3, "\u00b5s"] : [1, "ns"];
-	return `${format.count(Math.round(ns / unit))} ${name}`;
 }
 
 customElements.define("hm-rec-lanes", Lanes);

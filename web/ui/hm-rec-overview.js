@@ -9,8 +9,8 @@ import {colors, drawMark} from "./rec-lanes-paint.js";
 import {beginFrame, onRedraw} from "./rec-canvas.js";
 
 const STEP = 0.01;
-const IMPORTANT = new Set(["fatal", "bookmark", "signal", "exec"]);
-const MARKS_CROWDED = 60;
+const SHAPES_MAX = 16;		/* of one kind; more of them are ticks */
+const MARK_PX = 12;
 const RELOAD_MS = 2000;
 
 class Overview extends HTMLElement {
@@ -29,7 +29,6 @@ class Overview extends HTMLElement {
 		});
 		for (const name of ["window", "cursor", "bookmarks", "processes", "recording"])
 			model.on(name, () => this.#draw());
-		model.on("bookmarks", () => this.load());
 		model.on("grow", () => {
 			this.#draw();
 			this.#reload ||= setTimeout(() => {
@@ -165,20 +164,36 @@ class Overview extends HTMLElement {
 		const {whole} = this.tiles;
 		if (whole)
 			this.#density(ctx, whole, width, height, c);
-		const marks = whole?.marks ?? [];
-		const crowded = marks.length > MARKS_CROWDED;
-		for (const mark of marks)
-			if (mark.kind !== "bookmark" && (!crowded || IMPORTANT.has(mark.kind)) && (mark.kind !== "signal" || !crowded))
-				drawMark(ctx, mark.kind, this.#x(mark.ns), 8);
-		for (const mark of marks)
-			if (mark.kind === "bookmark" || mark.kind === "fatal")
-				drawMark(ctx, mark.kind, Math.min(width - 8, Math.max(6, this.#x(mark.ns))), 8);
+		this.#marks(ctx, [...this.m.bookmarkMarks, ...whole?.marks ?? []], width, c);
 		const at = this.m.cursorNs;
 		if (at !== null) {
 			ctx.fillStyle = c.accent;
 			ctx.fillRect(Math.round(this.#x(at)) - 1, 0, 2, height);
 		}
 		this.#window(width);
+	}
+
+	/** The important ones first, none over another; kinds with many are small ticks. */
+	#marks(ctx, marks, width, c) {
+		const taken = [];
+		const counts = {};
+
+		for (const {kind} of marks)
+			counts[kind] = (counts[kind] ?? 0) + 1;
+		ctx.fillStyle = c.muted;
+		for (const kind of ["exec", "birth", "exit", "note", "signal"])
+			for (const mark of counts[kind] > SHAPES_MAX ? marks : [])
+				if (mark.kind === kind)
+					ctx.fillRect(Math.round(this.#x(mark.ns)), 0, 1, 4);
+		for (const kind of ["bookmark", "fatal", "exec", "signal", "note", "birth", "exit"])
+			for (const mark of counts[kind] <= SHAPES_MAX || kind === "bookmark" || kind === "fatal" ? marks : []) {
+				const x = Math.min(width - 8, Math.max(6, this.#x(mark.ns)));
+
+				if (mark.kind !== kind || taken.some(other => Math.abs(other - x) < MARK_PX))
+					continue;
+				taken.push(x);
+				drawMark(ctx, kind, x, 8);
+			}
 	}
 
 	#density(ctx, whole, width, height, c) {

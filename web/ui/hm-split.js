@@ -32,6 +32,16 @@ class HmSplit extends HTMLElement {
 		return Number(this.getAttribute("size") ?? 24);
 	}
 
+	/** Another size for when nobody has chosen one: known only after something has been loaded. */
+	suggest(size) {
+		this.setAttribute("size", size);
+		if (remember.get("split." + this.getAttribute("name")) !== null)
+			return;
+		this.#size = size;
+		if (this.#bar)
+			this.#apply();
+	}
+
 	get collapsed() {
 		return this.#size === 0;
 	}

@@ -12,7 +12,7 @@ import "./hm-rec-events.js";
 import "./hm-rec-details.js";
 import "./hm-rec-console.js";
 import "./hm-rec-bookmarks.js";
-import {h, fill, remember} from "./dom.js";
+import {h, fill, rem, remember} from "./dom.js";
 import * as format from "./format.js";
 import {keys} from "./keys.js";
 import {router, href} from "./router.js";
@@ -25,7 +25,17 @@ import {toast, toastError} from "./hm-toasts.js";
 import {RecordingModel} from "./rec-model.js";
 import {openRowMenu} from "./rec-row-menu.js";
 
+const LANE_REM = 1.25;
+const LANE_HEAD_REM = 3.75;		/* actions, ruler, a little room */
 const UNITS = {ns: 1, us: 1e3, "\u00b5s": 1e3, ms: 1e6, s: 1e9, min: 60e9};
+
+const between = (least, size, most) => Math.min(most, Math.max(least, size));
+
+/** Rem that show all lanes, or as many as there is room for. */
+function lanesRem({processes, threads}) {
+	const rows = threads + (threads > processes ? Math.min(processes, threads - processes) : 0);
+	return between(5, LANE_HEAD_REM + LANE_REM * rows, 0.28 * innerHeight / rem(1));
+}
 
 class PageRecording extends HTMLElement {
 	#route = null;
@@ -78,6 +88,7 @@ class PageRecording extends HTMLElement {
 	#build() {
 		this.head = this.#make("hm-rec-head");
 		this.head.at = () => this.m.event;
+		this.head.debugKey = "D";
 		this.note = h("div.rec-head-note");
 		this.overview = this.#make("hm-rec-overview");
 		this.lanes = this.#make("hm-rec-lanes");
@@ -93,9 +104,9 @@ class PageRecording extends HTMLElement {
 		this.bottomTools = h("span.rec-bottom-tools");
 		const table = h("section.rec-events-panel", {"aria-label": "Events"}, this.filter, this.events);
 		const bottom = h("section.rec-bottom", {"aria-label": "Output and notes"}, h("div.rec-bottom-head", null, this.bottomTabs, this.bottomTools), this.consolePanel, this.bookmarksPanel);
-		const middle = this.#split({dir: "row", sized: "second", name: "rec.details", size: Math.min(36, Math.max(24, innerWidth / 46)), min: 18, label: "Width of the details"}, table, this.details);
-		const lower = this.#split({dir: "column", sized: "second", name: "rec.console", size: 11, min: 5, label: "Height of the console"}, middle, bottom);
-		const whole = this.#split({dir: "column", sized: "first", name: "rec.lanes", size: 13, min: 5, label: "Height of the lanes"}, this.lanes, lower);
+		const middle = this.#split({dir: "row", sized: "second", name: "rec.details", size: between(23.5, 0.34 * innerWidth / rem(1), 52), min: 18, label: "Width of the details"}, table, this.details);
+		const lower = this.#split({dir: "column", sized: "second", name: "rec.console", size: between(7, 0.14 * innerHeight / rem(1), 14), min: 5, label: "Height of the console"}, middle, bottom);
+		const whole = this.#split({dir: "column", sized: "first", name: "rec.lanes", size: 9, min: 5, label: "Height of the lanes"}, this.lanes, lower);
 		this.body = h("div.rec-body", null, this.overview, whole);
 		fill(this, h("div", null, this.head, this.note), this.body);
 	}
@@ -117,10 +128,13 @@ class PageRecording extends HTMLElement {
 		m.on("window", ({by}) => by !== "load" && this.#tell({from: m.window ? Math.round(m.window.from) : null, to: m.window ? Math.round(m.window.to) : null}, false));
 		m.on("recording", () => {
 			store.set({recording: m.recording});
+			if (!this.live && !this.head.recording)
+				this.#splits["rec.lanes"].suggest(lanesRem(m.recording));
 			this.#drawHead();
 			this.dispatchEvent(new Event("hermit:page", {bubbles: true}));
 		});
-		m.on("trouble", ({error}) => toastError(error, "Something could not be loaded"));
+		/* of a damaged one the note under the head has said it */
+		m.on("trouble", ({error}) => m.recording?.state !== "broken" && toastError(error, "Something could not be loaded"));
 		this.addEventListener("open-details", () => this.details.focusTabs());
 		this.addEventListener("leave", () => this.events.focusRow());
 		this.addEventListener("row-menu", e => openRowMenu(m, e.detail, () => this.bookmarks.toggle()));
@@ -171,6 +185,8 @@ class PageRecording extends HTMLElement {
 		if (params.thread)
 			this.details.look.thread = Number(params.thread) || null;
 		this.#applying = false;
+		if (m.event)
+			router.update({at: m.event});
 	}
 
 	#tell(params, push) {
@@ -233,7 +249,7 @@ class PageRecording extends HTMLElement {
 
 	goTo(text) {
 		const number = /^#?\s*([\d,_]+)$/.exec(text);
-		const time = /^([\d.]+)\s*(ns|us|\u00b5s|ms|s|min)$/.exec(text);
+		const time = /^#?\s*(\d+\.?\d*|\.\d+)\s*(ns|us|\u00b5s|ms|s|min)$/.exec(text);
 		if (number)
 			this.m.moveTo(Number(number[1].replace(/[,_]/g, "")));
 		else if (time)

@@ -88,7 +88,7 @@ class PageSummary extends HTMLElement {
 		this.#off = [
 			live({recording: ({id, what}) => id === this.#id && what === "changed" && this.#again(), again: () => this.#loadAll()}),
 			keys.add("Summary", [
-				{key: "d", does: "Debug", run: () => this.#recording && openDebugDialog(this.#recording)},
+				{key: "d", also: ["D"], does: "Debug", run: () => this.#recording && openDebugDialog(this.#recording)},
 				{key: "t", does: "To the timeline", run: () => router.go(`r/${this.#id}`)},
 				{key: "j", also: ["ArrowDown"], does: "Into the table, next row", run: () => this.#tables[this.#tab]?.focusRow(0)},
 				...TABS.map(([id, label], at) => ({key: String(at + 1), does: label, run: () => {

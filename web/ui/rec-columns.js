@@ -24,17 +24,20 @@ function timeOf(row, before, since) {
 }
 
 export const COLUMNS = [
-	{key: "number", label: "#", width: 92, min: 56, end: true, text: row => format.count(row.number)},
-	{key: "time", label: "Time", width: 96, min: 60, end: true, text: (row, before, since) => timeOf(row, before, since), exact: row => format.durationExact(row.time_ns)},
+	{key: "number", label: "#", width: 84, min: 56, end: true, text: row => format.count(row.number)},
+	{key: "time", label: "Time", width: 92, min: 60, end: true, text: (row, before, since) => timeOf(row, before, since), exact: row => format.durationExact(row.time_ns)},
 	{key: "thread", label: "pid/tid", width: 96, min: 48, text: row => row.pid === row.tid ? String(row.pid) : `${row.pid}/${row.tid}`, exact: (row, model) => model.threadName(row.thread)},
 	{key: "kind", label: "Kind", width: 28, min: 24, text: row => shapeOf(row)[0], exact: row => shapeOf(row)[1]},
-	{key: "name", label: "Name", width: 124, min: 60, text: row => row.name},
+	{key: "name", label: "Name", width: 132, min: 60, text: row => row.name},
 	{key: "args", label: "Arguments", width: 0, min: 120, text: row => row.args, exact: row => row.args},
-	{key: "result", label: "Result", width: 132, min: 50, text: row => row.result, exact: row => row.result},
+	{key: "result", label: "Result", width: 124, min: 50, text: row => row.result, exact: row => row.result},
 	{key: "duration", label: "Blocked", width: 80, min: 50, end: true, text: row => row.duration_ns ? format.duration(row.duration_ns) : "", exact: row => row.duration_ns ? format.durationExact(row.duration_ns) : ""},
 ];
 
 const KEY_STEP = 12;
+const LEAVE_OUT = ["duration", "thread", "kind", "result"];	/* first what is missed least */
+const ARGS_PX = 160;
+const PADDING_PX = 32;
 
 /** Widths of the columns; sets --cols on the element, which the rows use as their grid. */
 export class Widths {
@@ -47,11 +50,21 @@ export class Widths {
 		for (const column of COLUMNS)
 			this.#widths[column.key] = Number.isFinite(saved[column.key]) ? Math.max(column.min, saved[column.key]) : column.width;
 		this.#apply();
+		new ResizeObserver(() => this.#apply()).observe(el);
 	}
 
+	/** Columns for which there is no room are left out; the details have what they say. */
 	#apply() {
 		const rem = 16;
-		this.#el.style.setProperty("--cols", COLUMNS.map(c => c.width || c.key !== "args" ? `${this.#widths[c.key] / rem}rem` : `minmax(${c.min / rem}rem, 1fr)`).join(" "));
+		const room = this.#el.clientWidth * rem / parseFloat(getComputedStyle(document.documentElement).fontSize) || Infinity;
+		const gone = new Set();
+
+		for (const key of LEAVE_OUT)
+			if (PADDING_PX + COLUMNS.reduce((sum, c) => sum + (gone.has(c.key) ? 0 : this.#widths[c.key] || ARGS_PX), 0) > room)
+				gone.add(key);
+		for (const key of LEAVE_OUT)
+			this.#el.classList.toggle(`rec-no-${key}`, gone.has(key));
+		this.#el.style.setProperty("--cols", COLUMNS.filter(c => !gone.has(c.key)).map(c => this.#widths[c.key] ? `${this.#widths[c.key] / rem}rem` : `minmax(${c.min / rem}rem, 1fr)`).join(" "));
 	}
 
 	set(column, width) {

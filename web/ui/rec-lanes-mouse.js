@@ -95,6 +95,9 @@ export class LaneMouse {
 		const lanes = this.#lanes;
 		const row = lanes.rowAt(y);
 		let best = null;
+		for (const mark of lanes.m.bookmarkMarks)
+			if (row?.threads.includes(mark.thread))
+				best = nearer(best, mark.event, Math.abs(lanes.xOf(mark.ns) - x), 7);
 		for (const tile of lanes.cover ?? []) {
 			for (const mark of tile.marks)
 				if (row?.threads.includes(mark.thread))

@@ -4,7 +4,8 @@
  */
 import {cssColor} from "./theme.js";
 
-export const LANE_PX = 20;
+export let LANE_PX = 20;		/* grow with the font of the page: scaleLanes() */
+export let RULER_PX = 20;
 const GROUP = 32;
 const BITMAP_SETS = 14;
 const MARK_NEAR_PX = 3;
@@ -38,6 +39,16 @@ export function colors() {
 	return palette;
 }
 
+/** @returns {boolean} whether the lanes have another height now */
+export function scaleLanes(remPx) {
+	const px = Math.round(1.25 * remPx);
+	const other = px !== LANE_PX;
+
+	if (other)
+		LANE_PX = RULER_PX = px;
+	return other;
+}
+
 /** One lane of a tile: the sum over its threads. */
 export function laneSum(tile, threads) {
 	if (threads.length === 1)
@@ -59,24 +70,29 @@ export function laneSum(tile, threads) {
 	return tile.sums.get(key);
 }
 
+/* From the top of a lane: errors, the bars of what ran, and below the line of life what was blocked. */
+const ERROR_Y = 2;
+const ERROR_MAX = 3;
+const BASE_Y = 15;
+const TALL = 11;
+const BLOCKED_Y = 16;
+const BLOCKED_SEEN = 20;
+
 function paintLane(words, pixels, width, y0, lane, scale) {
-	const base = LANE_PX - 4;
-	const tall = LANE_PX - 8;
-	const c = words;
 	for (let x = 0; x < width; x++) {
 		const n = lane.counts[x];
-		if (lane.blocked[x] > 24)
-			for (let y = base - 3; y < base; y++)
-				if ((x + y) & 1 || lane.blocked[x] > 200)
-					pixels[(y0 + y) * width + x] = c.blocked;
-		if (n) {
-			const high = Math.max(2, Math.min(tall, Math.round(Math.log2(1 + n) * scale)));
-			for (let y = base - high; y < base; y++)
-				pixels[(y0 + y) * width + x] = c.running;
-		}
+		const column = (from, to, color) => {
+			for (let y = from; y < to; y++)
+				pixels[(y0 + y) * width + x] = color;
+		};
+		if (lane.blocked[x] > BLOCKED_SEEN)
+			column(BLOCKED_Y, BLOCKED_Y + (lane.blocked[x] > 128 ? 3 : 2), words.blocked);
+		if (!n)
+			continue;
+		const high = Math.max(2, Math.min(TALL, Math.round(Math.sqrt(n) * scale)));
+		column(BASE_Y - high, BASE_Y, words.running);
 		if (lane.errors[x])
-			for (let y = 1; y < 5; y++)
-				pixels[(y0 + y) * width + x] = c.error;
+			column(ERROR_Y, ERROR_Y + Math.max(1, Math.round(Math.min(1, 4 * lane.errors[x] / n) * ERROR_MAX)), words.error);
 	}
 }
 
@@ -84,6 +100,7 @@ export class LanePainter {
 	#sets = [];
 	#layout = null;
 	#serial = -1;
+	#lanePx = 0;
 
 	constructor() {
 		this.peakRate = 0;
@@ -91,12 +108,13 @@ export class LanePainter {
 
 	/** rows: of laneRows(); whole: the tile of the whole recording, for the scale of the heights */
 	prepare(rows, whole) {
-		if (this.#layout !== rows || this.#serial !== paletteSerial) {
+		if (this.#layout !== rows || this.#serial !== paletteSerial || this.#lanePx !== LANE_PX) {
 			for (const tile of this.#sets)
 				tile.bitmaps.clear();
 			this.#sets = [];
 			this.#layout = rows;
 			this.#serial = paletteSerial;
+			this.#lanePx = LANE_PX;
 		}
 		let peak = 0;
 		for (const lane of whole?.lanes.values() ?? [])
@@ -114,7 +132,7 @@ export class LanePainter {
 		const rows = this.#layout.slice(group * GROUP, (group + 1) * GROUP);
 		const image = new ImageData(own.buckets, rows.length * LANE_PX);
 		const pixels = new Uint32Array(image.data.buffer);
-		const scale = (LANE_PX - 8) / Math.max(2, Math.log2(1 + 1.5 * this.peakRate * own.bucketNs));
+		const scale = TALL / Math.max(1, Math.sqrt(this.peakRate * own.bucketNs));
 		rows.forEach((row, i) => {
 			const lane = row.threads.length ? laneSum(own, row.threads) : null;
 			if (lane)
@@ -176,12 +194,12 @@ export class LanePainter {
 			const y = row * LANE_PX - view.top;
 			if (stop > x + 1) {
 				ctx.fillStyle = c.blocked;
-				ctx.globalAlpha = 0.55;
-				ctx.fillRect(x, y + LANE_PX - 8, stop - x, 4);
+				ctx.globalAlpha = 0.8;
+				ctx.fillRect(x, y + BLOCKED_Y, stop - x, 3);
 				ctx.globalAlpha = 1;
 			}
 			ctx.fillStyle = failed ? c.error : kind === KIND_SIGNAL ? c.signal : c.running;
-			ctx.fillRect(Math.round(x) - 0.5, y + 5, 1.5, LANE_PX - 9);
+			ctx.fillRect(Math.round(x) - 0.5, y + 5, 1.5, BASE_Y - 5);
 			if (failed)
 				cross(ctx, x, y + 4, c.error);
 		}

@@ -10,13 +10,17 @@ import {EventPages} from "./rec-pages.js";
 const DETAIL_DELAY_MS = 60;
 const DETAILS_KEPT = 200;
 const GROW_MS = 250;
+const AGAIN_MS = 700;		/* answers that say they are not complete are asked for again */
 const EVENTS_LIMIT = 500;
+const PLACES_MAX = 200;
 
 export class RecordingModel extends EventTarget {
 	#details = new Map();
+	#places = new Map();
 	#detailAbort = null;
 	#detailTimer = 0;
 	#growTimer = 0;
+	#processTimer = 0;
 	#unwatch = null;
 	#closed = new AbortController();
 
@@ -28,6 +32,7 @@ export class RecordingModel extends EventTarget {
 		this.processes = [];
 		this.threads = new Map();
 		this.bookmarks = [];
+		this.bookmarkMarks = [];	/* those of which the time is known: {event, ns, thread, kind, text} */
 		this.event = null;
 		this.row = null;
 		this.detail = null;
@@ -67,7 +72,8 @@ export class RecordingModel extends EventTarget {
 		this.endNs = Math.max(this.endNs, Number(this.recording.duration_ns ?? 0));
 		this.emit("recording");
 		this.#renewPages();
-		await Promise.all([this.loadProcesses(), this.loadBookmarks()]);
+		this.loadProcesses();
+		this.loadBookmarks();
 		if (this.recording.live)
 			this.#watch();
 	}
@@ -79,17 +85,21 @@ export class RecordingModel extends EventTarget {
 		this.pages?.dispose();
 		clearTimeout(this.#detailTimer);
 		clearTimeout(this.#growTimer);
+		clearTimeout(this.#processTimer);
 	}
 
 	async loadProcesses() {
 		try {
-			const {items} = await this.get("/processes");
+			const {items, complete} = await this.get("/processes");
 			this.processes = items;
 			this.threads = new Map();
 			for (const process of items)
 				for (const thread of process.threads)
 					this.threads.set(thread.number, {...thread, process});
 			this.emit("processes");
+			clearTimeout(this.#processTimer);
+			if (!complete && !this.recording?.live)
+				this.#processTimer = setTimeout(() => this.loadProcesses(), AGAIN_MS);
 		} catch (error) {
 			this.trouble(error);
 		}
@@ -99,9 +109,29 @@ export class RecordingModel extends EventTarget {
 		try {
 			const {items} = await this.get("/bookmarks");
 			this.bookmarks = items.slice().sort((a, b) => a.event - b.event);
+			this.#markBookmarks();
 			this.emit("bookmarks");
+			await this.#placeBookmarks();
 		} catch (error) {
 			this.trouble(error);
+		}
+	}
+
+	#markBookmarks() {
+		this.bookmarkMarks = this.bookmarks.map(b => ({...this.#places.get(b.event), event: b.event, kind: "bookmark", text: b.text})).filter(m => m.ns !== undefined);
+	}
+
+	/** A bookmark names an event; the lanes need its time. */
+	async #placeBookmarks() {
+		const missing = this.bookmarks.filter(b => b.event >= 1 && !this.#places.has(b.event)).slice(0, PLACES_MAX);
+		for (const {event} of missing) {
+			const row = this.row?.number === event ? this.row : this.pages?.byNumber(event) ?? (await this.get("/events", {offset: event - 1, limit: 1})).items[0];
+			if (row)
+				this.#places.set(event, {ns: Number(row.time_ns), thread: row.thread});
+		}
+		if (missing.length) {
+			this.#markBookmarks();
+			this.emit("bookmarks");
 		}
 	}
 
@@ -184,7 +214,7 @@ export class RecordingModel extends EventTarget {
 		const n = near ? near[direction === "next" ? "next_same_thread" : "previous_same_thread"]
 			: (await this.get("/events/locate", {event: from, dir: direction, thread: this.row.thread})).event;
 		if (n && this.event === from)
-			this.moveTo(n);
+			this.moveTo(n, {by: "step"});
 	}
 
 	/** The next or previous match of the filter; without a filter: what failed. */
@@ -192,7 +222,7 @@ export class RecordingModel extends EventTarget {
 		const q = this.query || "failed";
 		const found = await this.get("/events/locate", {event: this.event ?? 1, dir: direction, q});
 		if (found.event)
-			this.moveTo(found.event);
+			this.moveTo(found.event, {by: "step"});
 		return found.event !== null;
 	}
 
@@ -225,7 +255,7 @@ export class RecordingModel extends EventTarget {
 	}
 
 	setWindow(from, to, {by = "zoom"} = {}) {
-		const end = Math.max(1, this.endNs);
+		const end = this.endNs || Math.max(1, to);	/* of a live one nothing is known at first */
 		const span = Math.min(Math.max(50, to - from), end * 1.05);
 		const start = Math.min(Math.max(from, -0.02 * end), Math.max(-0.02 * end, end * 1.03 - span));
 		this.window = {from: start, to: start + span};

@@ -4,11 +4,13 @@
  */
 const PAGES_KEPT = 40;
 const POLL_MS = 250;
+const AGAIN_MS = 4000;		/* a page that failed is not asked for again sooner, unless somebody says so */
 
 export class EventPages extends EventTarget {
 	#fetch;
 	#pages = new Map();
 	#pending = new Map();
+	#failed = new Map();
 	#poll = 0;
 	#wanted = [0, 0];
 	#disposed = false;
@@ -103,12 +105,13 @@ export class EventPages extends EventTarget {
 
 	retry() {
 		this.error = null;
+		this.#failed.clear();
 		this.want(this.#wanted[0] * this.size, this.#wanted[1] * this.size, 0);
 	}
 
 	async #load(page, again = false) {
 		const known = this.#pages.get(page);
-		if (this.#disposed || this.#pending.has(page) || (known && !known.stale && !again))
+		if (this.#disposed || this.#pending.has(page) || (known && !known.stale && !again) || this.#rests(page))
 			return;
 		const abort = new AbortController();
 		this.#pending.set(page, abort);
@@ -119,6 +122,7 @@ export class EventPages extends EventTarget {
 		} catch (error) {
 			if (error?.name !== "AbortError" && !this.#disposed) {
 				this.error = error;
+				this.#failed.set(page, performance.now());
 				this.#emit("error");
 			}
 		} finally {
@@ -127,7 +131,13 @@ export class EventPages extends EventTarget {
 		}
 	}
 
+	/** A filter with a mistake gets no better by asking again. */
+	#rests(page) {
+		return this.error?.code === "bad-filter" || performance.now() - (this.#failed.get(page) ?? -Infinity) < AGAIN_MS;
+	}
+
 	#take(page, answer) {
+		this.#failed.delete(page);
 		this.#pages.delete(page);
 		this.#pages.set(page, {items: answer.items, stale: answer.items.length < this.size && !answer.complete});
 		if (this.#pages.size > PAGES_KEPT)

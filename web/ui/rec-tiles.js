@@ -4,12 +4,16 @@
  */
 export const TILE = 1024;
 const TILES_KEPT = 48;
+const AGAIN_MS = 4000;		/* a tile that failed is not asked for again sooner */
+const MORE_MS = 1000;		/* ... and one that was not complete, because the recording is still being read */
+const MARKS_MAX = 500;		/* of the server; important kinds come first */
 
 export class TimelineTiles extends EventTarget {
 	#fetch;
 	#tiles = new Map();
 	#pending = new Map();
 	#wanted = new Set();
+	#failed = new Map();
 
 	/** @param {(params: object, signal: AbortSignal) => Promise<object>} fetch */
 	constructor(fetch) {
@@ -17,11 +21,13 @@ export class TimelineTiles extends EventTarget {
 		this.#fetch = fetch;
 		this.whole = null;
 		this.error = null;
+		this.more = 0;
 	}
 
 	dispose() {
 		for (const abort of this.#pending.values())
 			abort.abort();
+		clearTimeout(this.more);
 		this.#pending.clear();
 		this.#tiles.clear();
 	}
@@ -33,6 +39,8 @@ export class TimelineTiles extends EventTarget {
 		this.#pending.set("whole", abort);
 		try {
 			this.whole = this.#prepare(await this.#fetch({buckets}, abort.signal));
+			if (!this.whole.complete)
+				this.#askAgain(() => this.loadWhole(buckets));
 			this.error = null;
 			this.dispatchEvent(new Event("change"));
 		} catch (error) {
@@ -42,6 +50,11 @@ export class TimelineTiles extends EventTarget {
 			}
 		}
 		return this.whole;
+	}
+
+	#askAgain(fn) {
+		clearTimeout(this.more);
+		this.more = setTimeout(fn, MORE_MS);
 	}
 
 	static level(nsPerPixel) {
@@ -81,12 +94,6 @@ export class TimelineTiles extends EventTarget {
 				tile.stale = true;
 	}
 
-	/** Marks have changed (a bookmark): all tiles are asked for again when seen. */
-	invalidate() {
-		for (const tile of this.#tiles.values())
-			tile.stale = true;
-	}
-
 	#coarser(level, index, span) {
 		for (let up = 1; up <= 8; up++) {
 			const tile = this.#tiles.get(`${level + up}/${Math.floor(index / 2 ** up)}`);
@@ -100,7 +107,7 @@ export class TimelineTiles extends EventTarget {
 		const key = `${level}/${index}`;
 		this.#wanted.add(key);
 		const tile = this.#tiles.get(key);
-		if (this.#pending.has(key) || (tile && !tile.stale))
+		if (this.#pending.has(key) || (tile && !tile.stale && (tile.complete || performance.now() - tile.since < MORE_MS)) || performance.now() - (this.#failed.get(key) ?? -Infinity) < AGAIN_MS)
 			return;
 		const abort = new AbortController();
 		this.#pending.set(key, abort);
@@ -120,6 +127,7 @@ export class TimelineTiles extends EventTarget {
 		} catch (error) {
 			if (error?.name !== "AbortError") {
 				this.error = error;
+				this.#failed.set(key, performance.now());
 				this.dispatchEvent(new Event("error"));
 			}
 		} finally {
@@ -143,8 +151,14 @@ export class TimelineTiles extends EventTarget {
 		const from = Number(answer.from_ns);
 		const to = Number(answer.to_ns);
 		return {from, to, bucketNs: (to - from) / answer.buckets, buckets: answer.buckets, endNs: Number(answer.end_ns), last: answer.last, complete: answer.complete,
-			lanes, marks: answer.marks.map(m => ({...m, ns: Number(m.time_ns)})), events: answer.events, bitmaps: new Map(), stale: false, part: null};
+			lanes, marks: wholeKinds(answer.marks).map(m => ({...m, ns: Number(m.time_ns)})), events: answer.events, bitmaps: new Map(), stale: false, part: null, since: performance.now()};
 	}
+}
+
+/** When not all marks have come, those of the last kind are only the earliest of it: none says less that is wrong. */
+function wholeKinds(marks) {
+	const cut = marks.length >= MARKS_MAX ? marks[marks.length - 1].kind : null;
+	return marks.filter(m => m.kind !== cut);
 }
 
 /** A view of a tile that shows only a part of it. */

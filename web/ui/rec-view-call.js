@@ -9,6 +9,7 @@ import {quoteTerm} from "./rec-filter-words.js";
 import {hexDump, textDump, looksLikeText} from "./rec-hex.js";
 
 const BUFFER_PAGE = 4096;
+const BUFFERS_SHOWN = 16;
 
 export class CallView {
 	constructor(model) {
@@ -87,8 +88,27 @@ export class CallView {
 		return h("details.rec-effects", null, h("summary", null, `Effects (${d.effects.length})`), h("table.rec-table", null, h("tbody", null, d.effects.slice(0, 200).map(e => h("tr", null, h("th", {scope: "row"}, e.kind ?? "effect"), h("td", null, h("code.rec-value", null, said(e))))))));
 	}
 
+	/** An exec can have hundreds: their bytes are asked for when they come into sight. */
 	#buffers(d) {
-		return (d.buffers ?? []).map(b => this.#buffer(d, b));
+		const all = d.buffers ?? [];
+		const rest = all.length - BUFFERS_SHOWN;
+		const sections = all.slice(0, BUFFERS_SHOWN).map(b => this.#buffer(d, b));
+
+		if (rest <= 0)
+			return sections;
+		const more = h("button", {type: "button", onclick: () => more.replaceWith(...all.slice(BUFFERS_SHOWN).map(b => this.#buffer(d, b)))}, `${format.plural(rest, "more buffer")}`);
+		return [...sections, more];
+	}
+
+	#whenSeen(el, fn) {
+		const seen = new IntersectionObserver(entries => {
+			if (entries.some(e => e.isIntersecting)) {
+				seen.disconnect();
+				fn();
+			}
+		}, {root: this.root, rootMargin: "200px"});
+
+		seen.observe(el);
 	}
 
 	#buffer(d, b) {
@@ -116,7 +136,7 @@ export class CallView {
 					fill(body, h("p.muted", null, `The bytes could not be loaded: ${error.message} `, h("button", {type: "button", onclick: load}, "Try again")));
 			}
 		};
-		load();
+		this.#whenSeen(body, load);
 		return h("section.rec-buffer", {"data-buffer": b.index}, h("h3", null, `${b.direction === "in" ? "Bytes given" : "Bytes received"} `, info, mode, b.len > BUFFER_PAGE ? [turn(-1), turn(1)] : null,
 			h("a.button.quiet.rec-small", {href: url(path), download: `event-${d.number}-buffer-${b.index}.bin`}, "Download")), body);
 	}

@@ -60,8 +60,12 @@ export class StackView extends InspectorView {
 		[...this.list.querySelectorAll("[role=option]")].forEach((el, k) => {
 			el.setAttribute("aria-selected", String(k === i));
 			el.tabIndex = k === i ? 0 : -1;
-			if (k === i && focus)
-				el.focus();
+			if (k !== i)
+				return;
+			if (el.offsetTop < this.list.scrollTop || el.offsetTop + el.offsetHeight > this.list.scrollTop + this.list.clientHeight)
+				this.list.scrollTop = el.offsetTop - (this.list.clientHeight - el.offsetHeight) / 2;
+			if (focus)
+				el.focus({preventScroll: true});
 		});
 		this.#showSource(this.#frames[i]);
 	}

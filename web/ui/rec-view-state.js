@@ -118,7 +118,7 @@ export class ThreadsView extends InspectorView {
 	render(answer) {
 		const pick = t => this.root.dispatchEvent(new CustomEvent("look-thread", {bubbles: true, detail: {thread: t.current ? null : t.number}}));
 		const chosen = t => this.look.thread ? t.number === this.look.thread : t.current;
-		fill(this.body, h("table.rec-table", null, h("thead", null, h("tr", null, ["Thread", "Where", "State", ""].map(t => h("th", {scope: "col"}, t || h("span.sr-only", null, "Look at it"))))),
+		fill(this.body, h("table.rec-table.rec-threads", null, h("thead", null, h("tr", null, ["Thread", "Where", "State", ""].map(t => h("th", {scope: "col"}, t || h("span.sr-only", null, "Look at it"))))),
 			h("tbody", null, answer.items.map(t => h("tr", {"data-current": t.current || null}, h("td", null, `${t.name || "thread"} (${t.number})`), h("td", null, h("code.rec-value", {title: t.pc}, t.function ?? t.pc)),
 				h("td", null, `${t.in_call ? "in a call" : "running"}${t.current ? ", at the event" : ""}`), h("td", null, h("button.rec-small", {type: "button", "aria-pressed": String(chosen(t)), onclick: () => pick(t)}, "Look")))))));
 	}

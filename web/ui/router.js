@@ -62,6 +62,8 @@ class Router extends EventTarget {
 	update(params, {push = false} = {}) {
 		const before = this.href;
 
+		if (push)
+			this.#flush();
 		for (const [name, value] of Object.entries(params)) {
 			if (value === null || value === undefined || value === "")
 				delete this.route.params[name];
@@ -71,8 +73,6 @@ class Router extends EventTarget {
 		if (this.href === before)
 			return;
 		if (push) {
-			clearTimeout(this.#timer);
-			this.#timer = 0;
 			history.pushState(null, "", this.href);
 		} else if (!this.#timer) {
 			this.#timer = setTimeout(() => this.#flush(), REPLACE_MS);

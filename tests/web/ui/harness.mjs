@@ -2,8 +2,8 @@
  *
  *	test("recordings: sorts by size", {scenario: "few", theme: "dark", width: 1440, height: 900, allow: /404/}, async ({page, url, world, open, axe, check}) => {..});
  *
- * Each test has its own mock server (tests/web/mock), or with {real: [[argv], ...]} a hermitd of its own with recordings of these programs (real.mjs; login()
- * gives a link that logs in), and its own browser context. Whatever the page writes as an error to the console, each
+ * Each test has its own mock server (tests/web/mock), or with {real: [[argv], {c: SOURCE}, {make: WORDS}, ...]} a hermitd of its own with recordings of these programs
+ * (real.mjs; login() gives a link that logs in, data is its directory), and its own browser context. Whatever the page writes as an error to the console, each
  * exception nobody caught, each dialog (hostile strings must not run) and each answer of 500 fails it; allow is for errors that a test wants. */
 import {createRequire} from "node:module";
 import {existsSync} from "node:fs";
@@ -82,7 +82,7 @@ export async function runTest({options, fn}) {
 
 	try {
 		await fn({
-			page, context, url: server.url, world: server.world, login: server.login, check: assert, axe: what => axe(page, what), skip: why => {
+			page, context, url: server.url, world: server.world, login: server.login, data: server.data, check: assert, axe: what => axe(page, what), skip: why => {
 				throw new Skipped(why);
 			},
 			/* open a hash route and wait until the page element is there */

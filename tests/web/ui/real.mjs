@@ -1,6 +1,6 @@
 /* A hermitd of the build (BUILD_DIR) with directories of its own and recordings of some programs, for tests of the page on the real thing. */
 import {execFileSync, spawn} from "node:child_process";
-import {existsSync, mkdirSync, mkdtempSync, rmSync} from "node:fs";
+import {existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
 import {dirname, join, resolve} from "node:path";
 import {fileURLToPath} from "node:url";
@@ -10,6 +10,34 @@ const BUILD = resolve(process.env.BUILD_DIR ?? join(HERE, "../../../build"));
 const RECORD_MS = 30000;
 const START_MS = 15000;
 const URL_LINE = /are at (http:\/\/[^\s]+)/;
+
+const MAKE_MS = 60000;
+
+/** A program from a line of source: {c: "int main..", args: [..]}; the compiler of the build. */
+function compiled(dir, {c, args = []}, number) {
+	const source = join(dir, `program${number}.c`);
+	const program = join(dir, `program${number}`);
+
+	writeFileSync(source, c);
+	execFileSync(process.env.CC ?? "cc", ["-g", "-O0", "-pthread", "-o", program, source], {timeout: RECORD_MS, stdio: "ignore"});
+	return [program, ...args];
+}
+
+/** {make: ["big", "1000000"]}: what tests/tools/make_recordings writes. */
+function made(env, words, Skipped) {
+	const tool = join(BUILD, "tests/tools/make_recordings");
+
+	if (!existsSync(tool))
+		throw new Skipped(`there is no ${tool}`);
+	execFileSync(tool, [env.HERMIT_DATA_DIR, ...words], {env, stdio: "ignore", timeout: MAKE_MS});
+}
+
+function provide(hermit, env, dir, program, number, Skipped) {
+	if (program.make)
+		made(env, program.make, Skipped);
+	else
+		record(hermit, env, program.c ? compiled(dir, program, number) : program);
+}
 
 function record(hermit, env, argv) {
 	try {
@@ -38,7 +66,8 @@ function addressOf(child) {
 	});
 }
 
-/** @returns {Promise<{url: string, login: () => string, close: () => Promise<void>}>} */
+/** @param {(string[]|{c: string, args?: string[]}|{make: string[]})[]} programs
+ * @returns {Promise<{url: string, data: string, login: () => string, close: () => Promise<void>}>} */
 export async function startReal(programs, Skipped) {
 	const [hermit, hermitd] = ["hermit", "hermitd"].map(name => join(BUILD, name));
 
@@ -48,6 +77,7 @@ export async function startReal(programs, Skipped) {
 	const env = {...process.env, HERMIT_DATA_DIR: join(dir, "data"), XDG_RUNTIME_DIR: join(dir, "run")};
 
 	mkdirSync(env.XDG_RUNTIME_DIR, {mode: 0o700});
+	mkdirSync(env.HERMIT_DATA_DIR, {mode: 0o700});
 	let child = null;
 	const close = async () => {
 		if (child && child.exitCode === null) {
@@ -60,11 +90,11 @@ export async function startReal(programs, Skipped) {
 	};
 
 	try {
-		programs.forEach(argv => record(hermit, env, argv));
+		programs.forEach((program, number) => provide(hermit, env, dir, program, number, Skipped));
 		child = spawn(hermitd, ["--listen", "127.0.0.1:0"], {env, stdio: ["ignore", "ignore", "pipe"]});
 		const url = await addressOf(child);
 
-		return {url, close, login: () => execFileSync(hermit, ["open", "--print"], {env}).toString().trim()};
+		return {url, close, data: env.HERMIT_DATA_DIR, login: () => execFileSync(hermit, ["open", "--print"], {env}).toString().trim()};
 	} catch (error) {
 		await close();
 		throw error;
