@@ -119,6 +119,8 @@ void rep_session_report(struct rep_session *s, struct buf *out)
 		describe(ev, out);
 		buf_printf(out, "\n");
 	}
+	if (!json_is_true(json_object_get(s->manifest->cpu, "cpuid_faulting")))
+		buf_printf(out, "recorded without cpuid faulting: a program that uses RDRAND or RDSEED (std::random_device, gpg) does not replay\n");
 	if (!t)
 		return;
 	buf_printf(out, "registers of thread %u now:\n", t->num);
