@@ -2,6 +2,8 @@
 set -eu
 command -v go >/dev/null || { echo "skip: no go"; exit 77; }
 export GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOCACHE="${GOCACHE:-$PWD/cache}" GOPATH="$PWD/path"
+mkdir src # go ignores a go.mod right in $TMPDIR
+cd src
 cat >go.mod <<'GO'
 module thing
 go 1.18

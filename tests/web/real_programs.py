@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real programs against everything that reads recordings: records a program, then asks hermitd and the commands the same things in several ways.
 
-usage: real_programs.py [--list] [--short] [--gdb N] [--inspect N] [--only CHECK,..] [NAME...]      NAME: part of a row's name; none = all rows
+usage: real_programs.py [--list] [--short] [--gdb N] [--inspect N] [--only CHECK,..] [NAME...]      NAME: of a row; none = all
 
     --short   the rows that tests/web/run takes along
     --gdb N   compare stacks, registers and memory with gdb's at N events of the rows with native code (default 4)
@@ -97,6 +97,7 @@ class Run:
         assert len(made) == 1, (made, self.err[-500:])
         self.id = made.pop()
         t.wait(lambda: self.api().json.get("live") is False)
+        self.whole("/events", limit=1)  # the index is made: entries know their ends
         self.events = [json.loads(line) for line in self.text("/events", "application/x-ndjson").splitlines()]
 
     def api(self, more="", **k):
@@ -617,7 +618,7 @@ def where(e):
 def rows(names=(), short=False):
     for line in ROWS.strip().splitlines():
         row = Row(line)
-        if (not names or any(n in row.name for n in names)) and (not short or "short" in row.words):
+        if (not names or row.name in names) and (not short or "short" in row.words):
             yield row
 
 
