@@ -16,18 +16,26 @@ const ADVICE = {
 	"unauthorized": "Run hermit open on the machine of hermitd and follow its link.",
 	"not-found": "The link may be old.",
 	"no-such-recording": "It was deleted, or the link is from another machine.",
-	"corrupt": "Run hermit verify on it to see which part is damaged; what lies before it can still be read.",
+	"corrupt": "Run hermit record verify on it to see which part is damaged; what lies before it can still be read.",
 	"timeout": "It takes longer than a minute. Try again: the work goes on from where it was.",
 	"unavailable": "The server has too much to do. Try again in a moment.",
 	"too-many-requests": "Wait a moment, then try again.",
 	"diverged": "The replay does not do what was recorded; what was recorded itself can still be read.",
 };
 
+/* Nothing to try again: somewhere else is better. */
+const GONE = new Set(["not-found", "no-such-recording"]);
+
+function sentence(text) {
+	return text ? text[0].toUpperCase() + text.slice(1) : text;
+}
+
 export function errorNotice(error, retry = null) {
 	return h("div.notice.error", {role: "alert"},
 		h("h2", {}, icon("danger"), error.title || "That did not work"),
-		h("p", {}, error.message),
+		h("p", {}, sentence(error.message)),
 		ADVICE[error.code] ? h("p.muted", {}, ADVICE[error.code]) : null,
+		GONE.has(error.code) ? h("p", {}, h("a", {href: "#/"}, "All recordings")) : null,
 		retry ? h("button", {onclick: retry}, icon("refresh"), "Try again") : null);
 }
 

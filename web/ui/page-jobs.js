@@ -103,7 +103,7 @@ class PageJobs extends HTMLElement {
 			return;
 		this.#count.textContent = format.count(this.#jobs.length);
 		this.#table.empty = emptyNotice(words.length ? {title: "Nothing found", text: "No job has all of these words."} :
-			{title: "No jobs", text: "Sealing, verifying and replay checks of recordings appear here while they run and for a while after."});
+			{title: "No jobs", text: "Sealing, verifying and replay checks of recordings appear here while they run and for a while after. Start one from the menu of a recording."});
 		this.#table.rows = this.#jobs.filter(one => words.every(word => `${one.kind} ${one.state} ${one.recording} ${one.error ?? ""}`.toLowerCase().includes(word)));
 	}
 
