@@ -40,8 +40,11 @@ static int run(const struct cmd_call *call)
 	if (r)
 		return r;
 	r = ask(s, &id, v);
-	if (r == -ESRCH)
-		return fail(EXIT_INTERNAL, "recording %s has ended already", id.hex);
+	if (r == -ESRCH) {
+		fail(EXIT_INTERNAL, "recording %s has ended already", id.hex);
+		fail_cause("'hermit record list' shows what is being recorded");
+		return EXIT_INTERNAL;
+	}
 	if (r < 0)
 		return fail_r(r, NULL, "cannot ask the recorder of %s", id.hex);
 	r = follow_run(&(struct follow){ .store = s, .id = id, .to_the_end = true, .idle = is_late, .ctx = &until });
