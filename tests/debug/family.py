@@ -20,7 +20,7 @@ def want(ok, what):
 def interrupt_in_child(client, _):
     """^C while a child computes is quick, is about a thread of ours, and the place can be named and gone back to."""
     client.send("vCont;c")
-    time.sleep(0.5)
+    time.sleep(0.2)
     began = time.monotonic()
     client.send_raw(b"\x03")
     stop = client.wait(60)

@@ -125,7 +125,15 @@ class Session:
 
     def expand(self, line):
         line = re.sub(r"\{line:([^}]*)\}", lambda m: line_of(self.guest, m.group(1)), line)
+        line = re.sub(r"\{event:([^}]*)\}", lambda m: self.event(m.group(1)), line)
         return line.replace("{port}", str(self.proxy.port) if self.proxy else "").replace("{top}", rsp.TOP)
+
+    def event(self, name):
+        """Number of the first event of that system call: how many come before depends on the machine (trapped cpuid)."""
+        lines = self.recorded("events", "--filter", "syscall:" + name, "--json").splitlines()
+        if not lines:
+            raise Wrong("the recording has no call of %s" % name)
+        return str(json.loads(lines[0])["number"])
 
     def run(self):
         needs = self.script.get("needs").split()
@@ -136,6 +144,7 @@ class Session:
         status = self.script.get("status", "0")
         with rsp.Hermit() as hermit:
             ident = hermit.record(self.argv, shlex.split(self.script.get("record-options")), timeout=300, status=None if status == "any" else int(status))
+            self.recorded = lambda *words: hermit.run(*words, ident)
             options = shlex.split(self.pids(hermit, ident, self.script.get("options")))
             server = hermit.serve(ident, options)
             self.proxy = proxy.Proxy(server.port)

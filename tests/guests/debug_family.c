@@ -49,7 +49,7 @@ int main(void)
 	int status;
 
 	if (fork() == 0)
-		compute(1000000000ul);
+		compute(2000000000ul); /* some 0.5 s at least on any machine */
 	wait(&status);
 	if (fork() == 0)
 		write_to_parent();

@@ -30,7 +30,7 @@ print calls
 #= = 3
 #same end
 # between two events
-monitor hermit goto 60
+monitor hermit goto {event:set_tid_address}
 maintenance flush register-cache
 maintenance flush dcache
 #state between
@@ -44,7 +44,7 @@ print calls
 stepi
 #same between
 # from the end of a computation to its beginning
-monitor hermit goto 60!
-#= position 60!
-monitor hermit goto 60
-#= position 60$
+monitor hermit goto {event:set_tid_address}!
+#= position {event:set_tid_address}!
+monitor hermit goto {event:set_tid_address}
+#= position {event:set_tid_address}$
