@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	struct input in = { data + at, size - at };
 	const struct sys_mem mem = { input_read, &in };
-	struct sysprint_options opt = { data[3] & 0xf, data[3] >> 4 };
+	struct sysprint_options opt = { data[3] & 0xf, data[3] >> 4, NULL };
 
 	walk(&c, &mem, result_of(data[2]));
 	buf_init(&out);

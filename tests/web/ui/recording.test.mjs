@@ -157,7 +157,7 @@ test("recording: every key of the list, without the mouse", {real: [CRASH]}, asy
 		await press(key, ...rest);
 		await page.waitForFunction(all => (document.querySelector(".rec-range").textContent === all) === !location.hash.includes("from="), whole);
 	}
-	check.equal(await range(), whole);
+	await page.waitForFunction(all => document.querySelector(".rec-range").textContent === all, whole);
 	await press("b");
 	await page.keyboard.type("the <b>start");
 	await press("Enter");
@@ -229,6 +229,7 @@ test("recording: the stack, its source, registers with changes, maps, memory", {
 test("recording: buffers as hex and text, by pages", {real: [CRASH]}, async ({page, login, check}) => {
 	await openRecording(page, login, "program0", "?q=syscall:read+9000");
 	await page.locator(".rec-row", {hasText: "9000"}).click();
+	await page.locator(".rec-call-line", {hasText: "9000"}).waitFor(); /* until then the details of the event before are shown */
 	const buffer = page.locator(".rec-buffer").filter({hasText: "Bytes received"});
 
 	await buffer.scrollIntoViewIfNeeded();
