@@ -1,6 +1,8 @@
 #: record /usr/bin/python3 -c "print(sorted(repr(i) for i in range(50))[:3]); import json; print(json.dumps({'a': [1, 2.5, None]}))"
 #: needs /usr/bin/python3
 #: timeout 300
+#: record-options -e LD_BIND_NOW=1
+# Bound at once: what lazy binding saves by xsavec is not the same in each run on machines without cpuid faulting (README, Limits).
 # An interpreter: no debug information is needed for functions that programs can link with.
 target remote localhost:{port}
 break PyUnicode_New
