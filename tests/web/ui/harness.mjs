@@ -16,7 +16,7 @@ import {startReal} from "./real.mjs";
 export const HERE = dirname(fileURLToPath(import.meta.url));
 export const MODULES = join(resolve(process.env.BUILD_DIR ?? join(HERE, "../../../build")), "web-tests");
 export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const STEP_MS = 10000;
+const STEP_MS = 20000;
 
 export class Skipped extends Error {}
 
