@@ -19,7 +19,6 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "store/annotate_priv.h"
-#include "store/limits_priv.h"
 #include "store/manifest_priv.h"
 #include "store/notes_priv.h"
 #include "store/store_priv.h"
@@ -375,21 +374,13 @@ struct names {
 static int add_name(void *ctx, const char *name)
 {
 	struct names *l = ctx;
-	size_t cap = l->cap ? l->cap * 2 : 256;
-	struct item *v;
+	int r;
 
 	if (!store_id_valid(name))
 		return 0;
-	if (l->n == l->cap) {
-		v = l->n < RECORDINGS_MAX ? os_malloc(cap * sizeof(*v)) : NULL;
-		if (!v)
-			return l->n < RECORDINGS_MAX ? -ENOMEM : ERR_LIMIT;
-		if (l->n)
-			memcpy(v, l->v, l->n * sizeof(*v));
-		free(l->v);
-		l->v = v;
-		l->cap = cap;
-	}
+	r = store_list_room((void **)&l->v, &l->cap, l->n, sizeof(*l->v));
+	if (r < 0)
+		return r;
 	l->v[l->n] = (struct item){ .tmp = l->tmp };
 	memcpy(l->v[l->n++].id.hex, name, STORE_ID_LEN + 1);
 	return 0;

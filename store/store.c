@@ -287,24 +287,36 @@ struct listing {
 	size_t n, cap;
 };
 
+int store_list_room(void **v, size_t *cap, size_t n, size_t each)
+{
+	size_t more = *cap ? *cap * 2 : 256;
+	void *grown;
+
+	if (n < *cap)
+		return 0;
+	if (n >= RECORDINGS_MAX)
+		return ERR_LIMIT;
+	grown = os_malloc(more * each);
+	if (!grown)
+		return -ENOMEM;
+	if (n)
+		memcpy(grown, *v, n * each);
+	free(*v);
+	*v = grown;
+	*cap = more;
+	return 0;
+}
+
 static int add_found(void *ctx, const char *name)
 {
 	struct listing *l = ctx;
-	size_t cap = l->cap ? l->cap * 2 : 64;
-	struct found *v;
+	int r;
 
 	if (!store_id_valid(name))
 		return 0;
-	if (l->n == l->cap) {
-		v = l->n < RECORDINGS_MAX ? os_malloc(cap * sizeof(*v)) : NULL;
-		if (!v)
-			return l->n < RECORDINGS_MAX ? -ENOMEM : ERR_LIMIT;
-		if (l->n)
-			memcpy(v, l->v, l->n * sizeof(*v));
-		free(l->v);
-		l->v = v;
-		l->cap = cap;
-	}
+	r = store_list_room((void **)&l->v, &l->cap, l->n, sizeof(*l->v));
+	if (r < 0)
+		return r;
 	l->v[l->n] = (struct found){ 0 };
 	memcpy(l->v[l->n++].id.hex, name, STORE_ID_LEN + 1);
 	return 0;

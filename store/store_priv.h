@@ -71,4 +71,7 @@ int blob_hash_fd(int fd, int out_fd, struct blob_id *ret, uint64_t *ret_size) MU
 struct idset;
 int blob_list_load(const char *dir, struct idset *ret) MUST_CHECK;
 
+/* Room for one more recording in an array of n of them, `each` bytes a piece. -ENOMEM; ERR_LIMIT beyond RECORDINGS_MAX. */
+int store_list_room(void **v, size_t *cap, size_t n, size_t each) MUST_CHECK;
+
 #endif
