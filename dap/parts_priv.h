@@ -1,0 +1,66 @@
+/* The parts of a session that keep state of their own, as run.c, launch.c and each other see them. */
+#ifndef DAP_PARTS_PRIV_H
+#define DAP_PARTS_PRIV_H
+
+#include "dap/run_priv.h"
+
+/* --- stack.c, vars.c: threads, frames, scopes, variables, evaluation --- */
+int stack_new(struct dap_stack **ret) MUST_CHECK;
+void stack_free(struct dap_stack *s);
+/* All references (frames, variables) end: called before the guest runs. */
+void stack_forget(struct dap *d);
+/* gdb's thread and frame level of a frameId. -ENOENT with d->ei: it is from before the last run. frame_id 0: the thread of the last stop, level 0. */
+int stack_frame(struct dap *d, int64_t frame_id, int *ret_thread, int *ret_level) MUST_CHECK;
+/* Address and size in bytes of an lvalue in a frame. -EINVAL with d->ei: it has no address. */
+int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *ret_addr, uint64_t *ret_len) MUST_CHECK;
+/* What an expression or line typed in the debug console gives, as text; the guard against side effects applies. new reference in body: result, variablesReference ... */
+int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char *context, json_t *body) MUST_CHECK;
+
+/* --- breaks.c, datapoints.c, logpoints.c --- */
+int breaks_new(struct dap_breaks **ret) MUST_CHECK;
+void breaks_free(struct dap_breaks *b);
+/* Looks at a stop: hit counts (go_on), ids, what a watchpoint says. */
+int breaks_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
+/* gdb's =breakpoint-modified and console output of log points. True: the record is dealt with. */
+bool breaks_record(struct dap *d, const struct mi_record *rec);
+/* "log-all LOCATION TEXT": a log point over the whole recording, at once; the session comes back to where it was. condition NULL = none. */
+int breaks_log_all(struct dap *d, const char *location, const char *condition, const char *text, json_t *body) MUST_CHECK;
+
+/* --- except.c: filters, exceptionInfo --- */
+int except_new(struct dap_except **ret) MUST_CHECK;
+void except_free(struct dap_except *e);
+int except_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
+/* exceptionBreakpointFilters of the capabilities: new reference. */
+json_t *except_filters(void);
+
+/* --- sources.c, modules.c, memory.c, disasm.c --- */
+int sources_new(struct dap_sources **ret) MUST_CHECK;
+void sources_free(struct dap_sources *s);
+/* DAP's Source of a frame or symbol as gdb shows it (file, fullname; NULL: none): new reference, JSON null when there is no source. */
+json_t *sources_of(struct dap *d, const char *file, const char *fullname);
+/* The path that gdb knows, of the client's Source: owned. -ENOENT with d->ei. */
+int sources_to_gdb(struct dap *d, const json_t *source, char **ret) MUST_CHECK;
+/* Lines and columns as gdb counts (from 1) to and from the client. */
+int64_t sources_line_in(const struct dap *d, int64_t line);
+int64_t sources_line_out(const struct dap *d, int64_t line);
+/* sourceMap, after gdb has started. */
+int sources_setup(struct dap *d) MUST_CHECK;
+
+/* --- output.c: what the recorded program printed, as output events --- */
+int output_new(struct dap_output **ret) MUST_CHECK;
+void output_free(struct dap_output *o);
+/* After the launch: the recording is known. */
+int output_setup(struct dap *d) MUST_CHECK;
+/* Sends what was printed up to the present event and was not sent before. */
+void output_upto(struct dap *d, uint64_t event);
+
+/* --- places.c: bookmarks, back and forward, words of the debug console (words.def) --- */
+int places_new(struct dap_places **ret) MUST_CHECK;
+void places_free(struct dap_places *p);
+/* The session stands somewhere new (after each stop that the client sees), or is about to leave. */
+void places_stopped(struct dap *d, enum run_kind kind);
+void places_leaving(struct dap *d, enum run_kind kind);
+/* A line of the debug console that begins with one of our words: 1 = dealt with; 0 = none of ours. */
+int places_word(struct dap *d, int64_t frame_id, const char *line, json_t *body) MUST_CHECK;
+
+#endif

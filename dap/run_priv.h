@@ -1,0 +1,76 @@
+/* Running: forwards, backwards, to places; and what is made of a stop. */
+#ifndef DAP_RUN_PRIV_H
+#define DAP_RUN_PRIV_H
+
+#include "dap/dap_priv.h"
+
+enum run_kind {
+	RUN_CONTINUE, /* to the next breakpoint: reasons are gdb's */
+	RUN_STEP,     /* of any size: reason "step", also when a breakpoint lies on the line where it ends */
+	RUN_PLACE,    /* to a place that the server was armed with: reason "goto" */
+	RUN_LAST_WRITE, /* armed with last-write: reason "data breakpoint" */
+	RUN_ENTRY,    /* the first stop of a session: reason "entry" */
+};
+
+/* What shall run. Strings are copied. */
+struct run_request {
+	enum run_kind kind;
+	bool reverse;
+	const char *command;  /* MI: "-exec-next --reverse --thread 3" */
+	const char *title;    /* of its progress: "Running back" */
+	const char *describe; /* what the stop is called when nothing better is known; NULL */
+};
+
+int run_new(struct dap_run **ret) MUST_CHECK;
+void run_free(struct dap_run *r);
+/* Lets it run; the stop comes later. -EBUSY: something runs. */
+int run_start(struct dap *d, const struct run_request *rq) MUST_CHECK;
+/* To a position (as `monitor hermit where` gives), number of events, time with unit, "start", "end", bookmark. title and describe: as above. */
+int run_to_place(struct dap *d, const char *place, const char *describe) MUST_CHECK;
+/* Back to the last change of memory. */
+int run_to_last_write(struct dap *d, uint64_t addr, uint64_t len, const char *describe) MUST_CHECK;
+/* Stops what runs; the client sees "pause". */
+void run_pause(struct dap *d);
+
+/* For handlers that need more than one run (log points over the whole recording): runs and waits for the stop, which is not shown to the client.
+ * *ret: gdb's record (reason, frame, bkptno, thread-id); new reference. The state is DAP_RUNNING meanwhile and DAP_STOPPED afterwards. ERR_INTERRUPTED: cancelled. */
+int run_quietly(struct dap *d, const struct run_request *rq, json_t **ret) MUST_CHECK;
+/* The same for places. */
+int run_quietly_to(struct dap *d, const char *place) MUST_CHECK;
+
+/* Stops a guest that runs without showing it, and lets it go on as before. 0 when it does not run: nothing to do, run_resume() neither. */
+int run_halt(struct dap *d) MUST_CHECK;
+int run_resume(struct dap *d) MUST_CHECK;
+
+/* A record of gdb that is about running (*stopped, *running, =thread-...): called by the session for each. */
+void run_record(struct dap *d, const struct mi_record *rec);
+/* True: a stop has come that dap_run_stopped() shall deal with. */
+bool run_has_stop(const struct dap *d);
+int run_stopped(struct dap *d) MUST_CHECK;
+/* Milliseconds until run_tick() wants to be called (progress), -1 = never. */
+int run_timeout(const struct dap *d);
+void run_tick(struct dap *d);
+
+/* Where the session stands, as of the last stop. */
+struct run_where {
+	uint64_t event, events, time_ns;
+	int64_t thread; /* recorded tid */
+	bool at_start, at_end;
+	int64_t status; /* wait status of the process in the recording, -1 = not known */
+};
+const struct run_where *run_where(const struct dap *d);
+
+/* What the stop will be called. Modules may change it (breaks_judge(), except_judge()). Strings are owned by the structure. */
+struct run_stop {
+	const json_t *mi;    /* gdb's values */
+	enum run_kind kind;  /* of the request that led here */
+	bool reverse;
+	int64_t thread;      /* gdb's id */
+	char *reason;        /* DAP: "step", "breakpoint", ... */
+	char *description, *text; /* NULL = none */
+	json_t *hits;        /* array of the client's breakpoint ids; NULL = none */
+	bool go_on;          /* not for the client: run on as before */
+};
+void run_stop_done(struct run_stop *s);
+
+#endif
