@@ -32,11 +32,11 @@ static uint64_t total_events(struct stub *s)
 	return r ? store_reader_manifest(r)->events : 0;
 }
 
-static int where_json(struct monitor *m, const struct dbg_pos *p)
+/* Members of "where"; position NULL: the brief form. */
+static int where_json(struct monitor *m, const char *position)
 {
 	struct stub *s = m->s;
-	struct buf text CLEANUP(buf_done) = { 0 };
-	json_t *j = json_pack("{ss sI sI sI si si si sb sb sb sb}", "position", pos_text(p, &text), "event", (json_int_t)p->events, "events",
+	json_t *j = json_pack("{ss* sI sI sI si si si sb sb sb sb}", "position", position, "event", (json_int_t)dbg_events(s->d), "events",
 			      (json_int_t)total_events(s), "time_ns", (json_int_t)dbg_time_ns(s->d), "pid", (int)s->pid, "thread",
 			      (int)stub_current(s), "status", recorded_status(s), "over", dbg_exit_status(s->d) >= 0, "at_start",
 			      dbg_at_begin(s->d), "at_end", dbg_at_end(s->d), "diverted", dbg_diverted(s->d));
@@ -46,16 +46,16 @@ static int where_json(struct monitor *m, const struct dbg_pos *p)
 	return r < 0 ? -ENOMEM : 0;
 }
 
-static void where_text(struct monitor *m, const struct dbg_pos *p)
+static void where_text(struct monitor *m, const char *position)
 {
 	struct stub *s = m->s;
 	struct buf *out = m->out;
 	const char *exe = dbg_exe(s->d);
 	int status = recorded_status(s);
 
-	buf_printf(out, "position ");
-	dbg_pos_print(p, out);
-	buf_printf(out, ": %" PRIu64 " of %" PRIu64 " events, ", p->events, total_events(s));
+	if (position)
+		buf_printf(out, "position %s: ", position);
+	buf_printf(out, "%" PRIu64 " of %" PRIu64 " events, ", dbg_events(s->d), total_events(s));
 	buf_put_duration(out, dbg_time_ns(s->d));
 	buf_printf(out, " after the start%s\nprocess %d ", dbg_at_begin(s->d) ? " (start of the process)" : dbg_at_end(s->d) ? " (end)" : "", s->pid);
 	monitor_put_safe(out, exe && exe[0] ? exe : "(no program)");
@@ -69,19 +69,25 @@ static void where_text(struct monitor *m, const struct dbg_pos *p)
 		buf_printf(out, "a call of a function is going on in a copy\n");
 }
 
+/* To name a place inside of a long computation it has to be measured, which takes up to seconds; "brief" leaves that out. */
 int monitor_where(struct monitor *m)
 {
+	struct buf text CLEANUP(buf_done) = { 0 };
+	bool brief = m->words;
 	struct dbg_pos p = { 0 };
-	int r;
+	int r = 0;
 
+	if (brief && strcmp(m->word[0], "brief") != 0)
+		return errinfo_set(&m->ei, -EINVAL, "usage: monitor hermit where [brief]");
 	stub_divert_read(m->s, 0);
 	p.events = dbg_events(m->s->d);
-	r = dbg_diverted(m->s->d) ? 0 : dbg_where(m->s->d, &p, &m->ei);
+	if (!brief && !dbg_diverted(m->s->d))
+		r = dbg_where(m->s->d, &p, &m->ei);
 	if (r < 0)
 		return r;
 	if (m->json)
-		return where_json(m, &p);
-	where_text(m, &p);
+		return where_json(m, brief ? NULL : pos_text(&p, &text));
+	where_text(m, brief ? NULL : pos_text(&p, &text));
 	return 0;
 }
 

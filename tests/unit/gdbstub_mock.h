@@ -37,6 +37,7 @@ struct dbg {
 	uint64_t moves;
 	struct mock_break breaks[MOCK_BREAKS];
 	bool diverted, lost, forever; /* forever: running does not end but by tick */
+	bool nowhere; /* positions cannot be told */
 	unsigned diversions, conds;
 	struct user_regs_struct copy[2];
 	uint8_t xcopy[2][1024];
@@ -128,7 +129,8 @@ const struct manifest_process *dbg_process(const struct dbg *d)
 
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 {
-	(void)ei;
+	if (d->nowhere)
+		return errinfo_set(ei, -EIO, "the position was asked for");
 	*ret = (struct dbg_pos){ .events = d->at / 8, .steps = d->at % 8 };
 	return 0;
 }

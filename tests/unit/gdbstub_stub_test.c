@@ -21,7 +21,7 @@ struct client {
 enum { SHARED_BREAKS, SHARED_DIVERSIONS, SHARED_CONDS, SHARED_N };
 
 struct server_options {
-	bool forever, lost, notes;
+	bool forever, lost, notes, nowhere;
 	struct store_reader *reader;
 };
 
@@ -60,6 +60,7 @@ static void serve(int fd, const struct server_options *opt, int *shared)
 	mock_init(&d);
 	d.forever = opt->forever;
 	d.lost = opt->lost;
+	d.nowhere = opt->nowhere;
 	d.reader = opt->reader;
 	if (stub_new(opt->notes ? &(struct stub_options){ .note = keep_note, .notes = show_notes } : NULL, &s) < 0)
 		_exit(99);
@@ -750,6 +751,22 @@ START_TEST(monitor_places)
 }
 END_TEST
 
+START_TEST(monitor_where_brief)
+{
+	struct client c = start(&(struct server_options){ .nowhere = true });
+
+	hello(&c, GDB);
+	ck_assert(str_has_prefix(monitor(&c, "hermit where"), "error: the position was asked for"));
+	ck_assert_str_eq(monitor(&c, "hermit where brief"), "0 of 0 events, 0 ns after the start (start of the process)\n"
+							    "process 1000 /bin/mock, thread 1000\nin the recording it exited with code 3\n");
+	ck_assert_str_eq(monitor(&c, "hermit where brief --json"),
+			 "{\"event\":0,\"events\":0,\"time_ns\":0,\"pid\":1000,\"thread\":1000,\"status\":768,\"over\":false,\"at_start\":true,"
+			 "\"at_end\":false,\"diverted\":false}\n");
+	ck_assert(str_has_prefix(monitor(&c, "hermit where exactly"), "error: usage: monitor hermit where [brief]"));
+	finish(&c);
+}
+END_TEST
+
 /* A recording of 20 calls that write to stdout. */
 static struct store_id record(struct store *s)
 {
@@ -856,5 +873,5 @@ START_TEST(sockets)
 END_TEST
 
 TEST_MAIN("gdbstub_stub", connection, repeated_hello, steps_both_ways, breakpoints, conditions, calls_and_signals, memory, binary_reads, writes_are_refused,
-	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_recording,
+	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_where_brief, monitor_recording,
 	  monitor_notes, sockets)
