@@ -44,6 +44,21 @@ struct dap_sources; /* sources.c */
 struct dap_output; /* output.c: what the recorded program printed */
 struct dap_places; /* places.c: bookmarks, going back and forward */
 
+/* What is shown of work that takes long: see dap_progress(). */
+struct dap_progress {
+	uint64_t began_ns; /* 0 = nothing goes on */
+	uint64_t shown_ns; /* when the client was told last, 0 = not yet */
+	uint64_t id;
+};
+
+/* The replay server that we started. */
+struct dap_server {
+	struct proc proc;
+	int err_fd;       /* its stderr, -1 = none */
+	struct buf line;  /* of it, not whole yet */
+	struct buf said;  /* its last lines, for errors */
+};
+
 struct dap {
 	struct dap_options opt;
 	enum dap_state state;
@@ -55,13 +70,16 @@ struct dap {
 	json_t *queue;   /* array: requests that wait */
 	int64_t current; /* seq of the request being answered, 0 = none */
 	bool cancelled;  /* it, or what runs, was cancelled: pass ERR_INTERRUPTED up */
-	bool leaving;    /* disconnect came, or the client is gone */
-	bool gone;
+	bool announce;   /* the current request does not imply that the guest runs: the client is told when it does */
+	bool leaving;    /* what goes on shall end: disconnect or terminate waits, or the client is gone */
+	bool gone;       /* the client is: nothing can be read or written */
+	bool done;       /* the session ends when the current request is answered */
+	struct dap_progress progress;
 	struct errinfo ei; /* of the current request: handlers set it with their error */
 
 	struct mi *mi;       /* NULL = none */
-	struct proc server;  /* the replay server, if it is ours */
-	char *dir;           /* owned: private directory with its socket */
+	struct dap_server server;
+	char *dir;           /* owned: private directory with the server's socket; NULL = none */
 	char *recording;     /* owned: id, NULL = attached, not known */
 	char *program;       /* owned: path as recorded */
 	int64_t pid;         /* of the process looked at, as recorded; 0 = not known */
@@ -112,25 +130,35 @@ int dap_refuse_write(struct dap *d, const char *what);
 
 /* --- events and other messages --- */
 
-/* Sends an event; body is taken over and may be NULL when memory has run out (then the session ends). */
+/* Sends an event; body is taken over, NULL (memory has run out) ends the session. */
 void dap_event(struct dap *d, const char *name, json_t *body);
-/* A reverse request (startDebugging, runInTerminal); the answer is only logged. */
+/* Answers a request: r of its method, body borrowed. quiet: a failure is not put before the user. */
+void dap_respond(struct dap *d, const json_t *request, int r, json_t *body);
+/* A reverse request (startDebugging); the answer is only logged. arguments are taken over. */
 void dap_reverse_request(struct dap *d, const char *command, json_t *arguments);
-/* An output event. category: "console", "stdout", "stderr", "important" or "telemetry". */
+/* An output event. category: "console", "stdout", "stderr", "important". */
 void dap_say(struct dap *d, const char *category, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Progress of what takes long; shown only if it lasts, and if the client shows any. *id is 0 when none is shown. percent: -1 = not known. */
+/* Progress of what takes long; shown when it has lasted for a while, if the client shows any. percent: -1 = not known. */
 void dap_progress(struct dap *d, const char *title, const char *message, int percent);
 void dap_progress_end(struct dap *d);
+uint64_t dap_now_ns(void); /* monotonic */
 
-/* The client's messages are taken in and gdb's output is read; at most timeout_ms (-1: until something comes). ERR_GUEST_GONE: gdb has gone. ERR_INTERRUPTED: leaving. */
+/* Takes in the client's messages, reads what gdb and the server say; waits at most timeout_ms (-1: until something comes). ERR_GUEST_GONE: gdb has gone
+ * (ei: d->ei). ERR_INTERRUPTED: d->leaving. */
 int dap_pump(struct dap *d, int timeout_ms) MUST_CHECK;
+/* The same, but returns when fd is readable too and reads nothing of it or of gdb: 1; 0 after the time. */
+int dap_wait_fd(struct dap *d, int fd, int timeout_ms) MUST_CHECK;
 
 /* --- session --- */
 
-/* launch.c: starts server and gdb as d->launch says. */
-int dap_launch(struct dap *d, bool attach) MUST_CHECK;
-/* Ends gdb and the server; the session is DAP_ENDED then. */
-void dap_end(struct dap *d);
+/* Starts `hermit replay --serve-only` in d->dir and waits until it serves; words: its further arguments (server.c). */
+int server_start(struct dap *d, const char *const *words, size_t n) MUST_CHECK;
+void server_stop(struct dap *d);
+/* What it wrote to stderr goes to the client; its last lines are kept. */
+void server_read(struct dap *d);
+
+/* Ends gdb and the server (launch.c); the session is DAP_ENDED then. why: for the user, NULL = as asked. */
+void dap_end(struct dap *d, const char *why);
 
 #endif

@@ -43,17 +43,18 @@ struct mi_options {
 	const char *const *argv; /* gdb's command line, with --interpreter=mi3 */
 	/* Called for each record that is not the answer to the command that waits; must give no commands. rec is the callee's to read only. */
 	void (*record)(void *ctx, const struct mi_record *rec);
-	/* Waits until gdb's output (fd) is readable and does other work meanwhile. 0, or an error that ends the waiting command. */
+	/* Waits until fd (mi_fd()) is readable and does other work meanwhile. 0, or an error that ends the waiting command. */
 	int (*wait)(void *ctx, int fd);
 	void *ctx;
 };
 
+/* argv is borrowed for the call only. SIGPIPE must be ignored: gdb may end while it is written to. */
 int mi_start(const struct mi_options *opt, struct mi **ret, struct errinfo *ei) MUST_CHECK;
 /* Closes gdb's input, waits a moment, kills it. NULL is fine. */
 void mi_free(struct mi *m);
 void mi_freep(struct mi **m);
-int mi_fd(const struct mi *m); /* its output, to wait for */
-pid_t mi_pid(const struct mi *m);
+int mi_fd(const struct mi *m); /* to wait for, not to read: readable when mi_read() has something to do, the end of gdb too */
+pid_t mi_pid(const struct mi *m); /* 0: it has ended */
 /* Reads what is there and gives records to opt.record. ERR_GUEST_GONE: gdb has ended; ei tells how, with the last it wrote to stderr. */
 int mi_read(struct mi *m, struct errinfo *ei) MUST_CHECK;
 

@@ -29,6 +29,12 @@ int run_start(struct dap *d, const struct run_request *rq) MUST_CHECK;
 int run_to_place(struct dap *d, const char *place, const char *describe) MUST_CHECK;
 /* Back to the last change of memory. */
 int run_to_last_write(struct dap *d, uint64_t addr, uint64_t len, const char *describe) MUST_CHECK;
+/* gdb has connected: what it told of that is no stop for the client. */
+void run_connected(struct dap *d);
+/* The first stop of a session: run_tick() goes where the arguments of launch say (stopAt). */
+void run_want_entry(struct dap *d);
+/* The same for restart: the start of the process, or main if the session is not one that began at the entry. What runs was halted. */
+void run_want_restart(struct dap *d);
 /* Stops what runs; the client sees "pause". */
 void run_pause(struct dap *d);
 
@@ -49,12 +55,13 @@ bool run_has_stop(const struct dap *d);
 int run_stopped(struct dap *d) MUST_CHECK;
 /* Milliseconds until run_tick() wants to be called (progress), -1 = never. */
 int run_timeout(const struct dap *d);
-void run_tick(struct dap *d);
+int run_tick(struct dap *d) MUST_CHECK;
 
 /* Where the session stands, as of the last stop. */
 struct run_where {
 	uint64_t event, events, time_ns;
-	int64_t thread; /* recorded tid */
+	int64_t thread;    /* recorded tid */
+	int64_t thread_id; /* gdb's number of it, as the client knows it; 0 before the first stop */
 	bool at_start, at_end;
 	int64_t status; /* wait status of the process in the recording, -1 = not known */
 };
@@ -72,5 +79,7 @@ struct run_stop {
 	bool go_on;          /* not for the client: run on as before */
 };
 void run_stop_done(struct run_stop *s);
+/* Replaces reason and description (copied). -ENOMEM. */
+int run_stop_name(struct run_stop *s, const char *reason, const char *description) MUST_CHECK;
 
 #endif

@@ -1,0 +1,388 @@
+/* Requests launch, attach and configurationDone: which recording and process, the server for it, and a gdb that stands there. */
+#define LOG_AREA "dap.launch"
+#include "dap/parts_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "store/manifest.h"
+
+/* gdb before it connects. A recording's files are a stranger's: nothing of theirs is executed. Files of the program come from the recording. A
+ * search may take long. Calls of functions are diversions, which end with a crash. */
+static const char *const settings[] = {
+	"-gdb-set confirm off",
+	"-gdb-set pagination off",
+	"-gdb-set width 0",
+	"-gdb-set height 0",
+	"-gdb-set history save off",
+	"-gdb-set style enabled off",
+	"-gdb-set mi-async on",
+	"-gdb-set non-stop off",
+	"-gdb-set sysroot target:",
+	"-gdb-set debuginfod enabled off",
+	"-gdb-set breakpoint always-inserted on",
+	"-gdb-set breakpoint pending on",
+	"-gdb-set remotetimeout 3600",
+	"-gdb-set unwindonsignal on",
+	"-gdb-set print static-members on",
+	"-enable-pretty-printing",
+};
+
+/* --- gdb --- */
+
+static void on_record(void *ctx, const struct mi_record *rec)
+{
+	struct dap *d = ctx;
+
+	run_record(d, rec);
+	if (breaks_record(d, rec))
+		return;
+	/* what gdb prints by itself (warnings, answers to no command of ours) is for whoever looks at the console */
+	if ((rec->kind == MI_CONSOLE || rec->kind == MI_TARGET) && d->state >= DAP_CONFIG && rec->text.len)
+		dap_event(d, "output",
+			  json_pack("{ss so}", "category", "console", "output", jsonx_string_lossy((const char *)rec->text.data, rec->text.len)));
+	else if (rec->kind == MI_LOG)
+		log_debug("gdb: %.*s", (int)rec->text.len, (const char *)rec->text.data);
+}
+
+static int wait_gdb(void *ctx, int fd)
+{
+	struct dap *d = ctx;
+	int r = dap_wait_fd(d, fd, -1);
+
+	return r < 0 ? r : 0;
+}
+
+static int start_gdb(struct dap *d, const char *gdb)
+{
+	const char *env = getenv("HERMIT_GDB");
+	const char *name = gdb ? gdb : d->opt.gdb ? d->opt.gdb : env && *env ? env : "gdb";
+	const char *argv[] = { name, "-q", "-nx", "--interpreter=mi3", "-iex", "set auto-load off", NULL };
+	struct mi_options mo = { .argv = argv, .record = on_record, .wait = wait_gdb, .ctx = d };
+	int r = mi_start(&mo, &d->mi, &d->ei);
+
+	if (r == -ENOENT || r == -EACCES) {
+		d->ei = (struct errinfo){ 0 };
+		return errinfo_set_r(&d->ei, r, "cannot start the debugger '%s' (install gdb 12 or newer, or name one with \"gdb\" or HERMIT_GDB)", name);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(settings) && r >= 0; i++) {
+		r = mi_command(d->mi, NULL, &d->ei, "%s", settings[i]);
+		if (r == -EREMOTEIO) { /* an older gdb lacks some */
+			log_debug("%s: %s", settings[i], d->ei.text);
+			d->ei = (struct errinfo){ 0 };
+			r = 0;
+		}
+	}
+	return r;
+}
+
+static int check_reverse(struct dap *d)
+{
+	json_t *res CLEANUP(jsonx_unrefp) = NULL, *list;
+	int r = mi_command(d->mi, &res, &d->ei, "-list-target-features");
+
+	if (r < 0)
+		return r;
+	list = json_object_get(res, "features");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (strcmp(json_string_value(json_array_get(list, i)) ?: "", "reverse") == 0)
+			return 0;
+	dap_event(d, "capabilities", json_pack("{s{sb}}", "capabilities", "supportsStepBack", 0));
+	return 0;
+}
+
+static int connect_gdb(struct dap *d, const char *target)
+{
+	json_t *where CLEANUP(jsonx_unrefp) = NULL;
+	struct errinfo ignored = { 0 };
+	int r = mi_command(d->mi, NULL, &d->ei, "-target-select remote %s", target);
+
+	if (r < 0)
+		return r;
+	r = check_reverse(d);
+	if (r < 0)
+		return r;
+	r = mi_monitor(d->mi, &where, &ignored, "where brief");
+	if (r == -EREMOTEIO)
+		return errinfo_set(&d->ei, -EPROTO, "%.200s is no replay of hermit: %.500s", target, ignored.text);
+	if (r >= 0)
+		d->pid = mi_int(where, "pid", 0);
+	return r;
+}
+
+/* --- launch --- */
+
+struct launch_args {
+	const char *recording, *server, *gdb, *program, *processes;
+	json_t *process, *stop_at, *source_map;
+	bool stop_on_entry, no_debug;
+};
+
+static const struct arg launch_table[] = {
+	ARG(STR, struct launch_args, recording, "recording"),
+	ARG(ANY, struct launch_args, process, "process"),
+	ARG(ANY, struct launch_args, stop_at, "stopAt"),
+	ARG(STR, struct launch_args, server, "server"),
+	ARG(ANY, struct launch_args, source_map, "sourceMap"),
+	ARG(STR, struct launch_args, gdb, "gdb"),
+	ARG(STR, struct launch_args, program, "program"),
+	ARG(STR, struct launch_args, processes, "processes"),
+	ARG(BOOL, struct launch_args, stop_on_entry, "stopOnEntry"),
+	ARG(BOOL, struct launch_args, no_debug, "noDebug"),
+	{ .name = NULL },
+};
+
+/* A string or a number as text: owned; NULL with 0 when absent. */
+static int text_of(struct dap *d, const json_t *v, const char *name, char **ret)
+{
+	*ret = NULL;
+	if (!v)
+		return 0;
+	if (json_is_string(v))
+		*ret = os_strdup(json_string_value(v));
+	else if (json_is_integer(v) && json_integer_value(v) >= 0)
+		*ret = os_asprintf("%" JSON_INTEGER_FORMAT, json_integer_value(v));
+	else
+		return errinfo_set(&d->ei, -EINVAL, "\"%s\" has to be a text or a number", name);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int resolve_recording(struct dap *d, const char *text, bool *ret_crashed)
+{
+	char *dir CLEANUP(freep) = NULL;
+	struct store *s CLEANUP(store_freep) = NULL;
+	struct manifest m CLEANUP(manifest_done) = { 0 };
+	struct store_id id;
+	int r = store_default_dir(d->opt.data_dir, &dir);
+
+	manifest_init(&m);
+	if (r >= 0)
+		r = store_open(dir, false, &s, &d->ei);
+	if (r >= 0)
+		r = store_resolve(s, text && *text ? text : NULL, &id, &d->ei);
+	if (r < 0)
+		return errinfo_set_r(&d->ei, r, "cannot find recording '%.80s' in %.300s", text ? text : "(the last one)", dir ? dir : "?");
+	d->recording = os_strdup(id.hex);
+	/* one that is still being made, or damaged: the server says what is wrong with it */
+	*ret_crashed = manifest_load(s, &id, &m, NULL) >= 0 && manifest_crashed(&m);
+	return d->recording ? 0 : -ENOMEM;
+}
+
+static int make_dir(struct dap *d)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+	const char *tops[] = { run && *run ? run : NULL, tmp && *tmp ? tmp : NULL, "/tmp" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
+		char *dir = tops[i] ? os_asprintf("%s/hermit-dap-XXXXXX", tops[i]) : NULL;
+
+		if (dir && strlen(dir) < 90 && mkdtemp(dir)) { /* a socket's path is short */
+			d->dir = dir;
+			return 0;
+		}
+		freep(&dir);
+	}
+	return errinfo_set_r(&d->ei, -errno, "cannot make a directory for the replay's socket in $XDG_RUNTIME_DIR, $TMPDIR or /tmp");
+}
+
+/* Words for the server. "main" and "entry" are reached by gdb. */
+static int start_server(struct dap *d, const char *process, const char *stop_at)
+{
+	const char *words[8];
+	size_t n = 0;
+	int r = make_dir(d);
+
+	if (r < 0)
+		return r;
+	if (process) {
+		words[n++] = "-p";
+		words[n++] = process;
+	}
+	if (stop_at && strcmp(stop_at, "entry") && strcmp(stop_at, "main")) {
+		words[n++] = "-g";
+		words[n++] = stop_at;
+	}
+	words[n++] = "--";
+	words[n++] = d->recording;
+	return server_start(d, words, n);
+}
+
+/* What stopAt means where it is not given: the failure, if there is one. */
+static int choose_stop(struct dap *d, const struct launch_args *a, bool crashed, char **ret)
+{
+	int r = text_of(d, a->stop_at, "stopAt", ret);
+
+	if (r >= 0 && !*ret)
+		*ret = os_strdup(a->stop_on_entry ? "entry" : crashed && !a->process ? "crash" : "main");
+	if (r >= 0 && !*ret)
+		r = -ENOMEM;
+	return r >= 0 ? jsonx_set_str(d->launch, "stopAt", *ret) : r;
+}
+
+static void say_process(struct dap *d)
+{
+	const char *name = d->program ? d->program : "(recorded process)";
+
+	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod", "launch", "pointerSize", 64));
+}
+
+/* gdb runs on a server that listens at target. */
+static int enter(struct dap *d, const char *gdb, const char *program, const char *target)
+{
+	struct buf quoted CLEANUP(buf_done) = { 0 };
+	int r = start_gdb(d, gdb);
+
+	if (r >= 0 && program) {
+		mi_quote(&quoted, program);
+		r = mi_command(d->mi, NULL, &d->ei, "-file-exec-and-symbols %s", buf_cstr(&quoted));
+	}
+	if (r >= 0)
+		r = sources_setup(d);
+	if (r >= 0)
+		r = connect_gdb(d, target);
+	if (r < 0)
+		return r;
+	d->state = DAP_CONFIG;
+	run_connected(d);
+	r = output_setup(d);
+	if (r < 0)
+		return r;
+	say_process(d);
+	dap_event(d, "initialized", json_object());
+	return 0;
+}
+
+static void leave(struct dap *d)
+{
+	mi_freep(&d->mi);
+	d->mi = NULL;
+	server_stop(d);
+	if (d->dir) {
+		char *socket CLEANUP(freep) = os_asprintf("%s/gdb", d->dir);
+
+		if (socket)
+			(void)unlink(socket);
+		(void)rmdir(d->dir);
+		freep(&d->dir);
+		d->dir = NULL;
+	}
+}
+
+/* A launch that failed can be tried again. */
+static void undo(struct dap *d)
+{
+	struct errinfo why = d->ei;
+
+	d->state = DAP_READY;
+	leave(d);
+	jsonx_unrefp(&d->launch);
+	freep(&d->recording);
+	d->launch = NULL;
+	d->recording = NULL;
+	d->ei = why;
+}
+
+static int launch_from(struct dap *d, const struct launch_args *a)
+{
+	char *process CLEANUP(freep) = NULL, *stop_at CLEANUP(freep) = NULL, *socket CLEANUP(freep) = NULL;
+	bool crashed;
+	int r = resolve_recording(d, a->recording, &crashed);
+
+	if (r >= 0)
+		r = text_of(d, a->process, "process", &process);
+	if (r >= 0)
+		r = choose_stop(d, a, crashed, &stop_at);
+	if (r < 0)
+		return r;
+	if (a->server)
+		return enter(d, a->gdb, a->program, a->server);
+	r = start_server(d, process, stop_at);
+	if (r < 0)
+		return r;
+	socket = os_asprintf("%s/gdb", d->dir);
+	return socket ? enter(d, a->gdb, a->program, socket) : -ENOMEM;
+}
+
+static int launch(struct dap *d, const void *args, json_t *body)
+{
+	const struct launch_args *a = args;
+	int r;
+
+	(void)body;
+	d->launch = json_object();
+	if (!d->launch)
+		return -ENOMEM;
+	r = a->source_map ? json_object_set(d->launch, "sourceMap", a->source_map) : 0;
+	if (r >= 0 && a->processes)
+		r = jsonx_set_str(d->launch, "processes", a->processes);
+	if (r >= 0 && a->gdb)
+		r = jsonx_set_str(d->launch, "gdb", a->gdb);
+	if (r >= 0)
+		r = launch_from(d, a);
+	if (r < 0)
+		undo(d);
+	return r;
+}
+DAP_METHOD(launch, launch_table, struct launch_args);
+
+/* --- attach --- */
+
+struct attach_args {
+	const char *target, *program, *gdb;
+	json_t *source_map;
+};
+
+static const struct arg attach_table[] = {
+	ARG(STR, struct attach_args, target, "target", .required = true),
+	ARG(STR, struct attach_args, program, "program"),
+	ARG(STR, struct attach_args, gdb, "gdb"),
+	ARG(ANY, struct attach_args, source_map, "sourceMap"),
+	{ .name = NULL },
+};
+
+static int attach(struct dap *d, const void *args, json_t *body)
+{
+	const struct attach_args *a = args;
+	int r;
+
+	(void)body;
+	d->launch = json_pack("{ss}", "stopAt", "here");
+	if (!d->launch)
+		return -ENOMEM;
+	r = a->source_map ? json_object_set(d->launch, "sourceMap", a->source_map) : 0;
+	if (r >= 0)
+		r = enter(d, a->gdb, a->program, a->target);
+	if (r < 0)
+		undo(d);
+	return r;
+}
+DAP_METHOD(attach, attach_table, struct attach_args);
+
+static int configuration_done(struct dap *d, const void *args, json_t *body)
+{
+	(void)args;
+	(void)body;
+	d->state = DAP_STOPPED;
+	run_want_entry(d);
+	return 0;
+}
+DAP_METHOD_PLAIN(configuration_done);
+
+void dap_end(struct dap *d, const char *why)
+{
+	bool live = d->state >= DAP_CONFIG;
+
+	dap_progress_end(d);
+	if (live && why && *why)
+		dap_say(d, "important", "hermit-dap: the session ends: %s\n", why);
+	d->state = DAP_ENDED;
+	leave(d);
+	if (live)
+		dap_event(d, "terminated", json_object());
+}

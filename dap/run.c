@@ -1,0 +1,620 @@
+/* Running and stops: see run_priv.h. gdb runs in the background (mi-async): a resume is answered at once, the stop comes as a record. */
+#define LOG_AREA "dap.run"
+#include "dap/parts_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "base/log.h"
+#include "base/os.h"
+
+#define TICK_MS 100
+
+struct dap_run {
+	enum run_kind kind;
+	bool reverse;
+	char *command, *title, *describe; /* owned, of what runs or ran last; describe may be NULL */
+	char *arm;          /* owned: the server is told before the command; NULL = nothing */
+	json_t *stop;       /* owned: gdb's record that was not dealt with */
+	bool want_pause;    /* the guest shall be stopped */
+	bool pausing;       /* gdb was asked to */
+	bool halted;        /* run_halt() has stopped it: run_resume() goes on */
+	enum { ENTRY_NONE, ENTRY_FIRST, ENTRY_AGAIN } want_entry;
+	bool lost;
+	int64_t temporary;  /* number of the breakpoint at main, 0 = none */
+	struct run_where where;
+};
+
+int run_new(struct dap_run **ret)
+{
+	*ret = os_calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+static void forget_request(struct dap_run *r)
+{
+	freep(&r->command);
+	freep(&r->title);
+	freep(&r->describe);
+	freep(&r->arm);
+	r->command = r->title = r->describe = r->arm = NULL;
+}
+
+void run_free(struct dap_run *r)
+{
+	if (!r)
+		return;
+	forget_request(r);
+	jsonx_unrefp(&r->stop);
+	free(r);
+}
+
+const struct run_where *run_where(const struct dap *d)
+{
+	return &d->run->where;
+}
+
+/* --- setting going --- */
+
+static char *copy(const char *s, bool *failed)
+{
+	char *c = s ? os_strdup(s) : NULL;
+
+	*failed |= s && !c;
+	return c;
+}
+
+static int keep_request(struct dap_run *r, const struct run_request *rq, const char *arm)
+{
+	bool failed = false;
+	char *command = copy(rq->command, &failed), *title = copy(rq->title, &failed), *describe = copy(rq->describe, &failed);
+	char *arm_copy = copy(arm, &failed);
+
+	forget_request(r);
+	r->kind = rq->kind;
+	r->reverse = rq->reverse;
+	r->command = command;
+	r->title = title;
+	r->describe = describe;
+	r->arm = arm_copy;
+	return failed ? -ENOMEM : 0;
+}
+
+/* The request of before, anew. */
+static int go(struct dap *d)
+{
+	struct dap_run *r = d->run;
+	int ret = r->arm ? mi_monitor(d->mi, NULL, &d->ei, "arm %s", r->arm) : 0;
+
+	jsonx_unrefp(&r->stop);
+	r->stop = NULL;
+	r->pausing = r->want_pause = false;
+	if (ret >= 0)
+		ret = mi_command(d->mi, NULL, &d->ei, "%s", r->command);
+	if (ret >= 0)
+		d->state = DAP_RUNNING;
+	return ret;
+}
+
+static int start(struct dap *d, const struct run_request *rq, const char *arm)
+{
+	int r;
+
+	if (d->state == DAP_RUNNING)
+		return errinfo_set(&d->ei, -EBUSY, "the recording is being replayed: pause it first");
+	r = keep_request(d->run, rq, arm);
+	if (r < 0)
+		return r;
+	stack_forget(d);
+	return go(d);
+}
+
+static int start_for_client(struct dap *d, const struct run_request *rq, const char *arm)
+{
+	int r;
+
+	places_leaving(d, rq->kind);
+	r = start(d, rq, arm);
+	if (r >= 0 && d->announce)
+		dap_event(d, "continued", json_pack("{sI sb}", "threadId", (json_int_t)MAX(d->run->where.thread_id, 1), "allThreadsContinued", 1));
+	return r;
+}
+
+int run_start(struct dap *d, const struct run_request *rq)
+{
+	return start_for_client(d, rq, NULL);
+}
+
+/* gdb is to continue backwards whichever way the place lies: then it sends one packet, to which the armed server answers; forwards it may first
+ * step over a breakpoint. */
+#define TO_PLACE "-exec-continue --reverse"
+
+int run_to_place(struct dap *d, const char *place, const char *describe)
+{
+	struct run_request rq = { .kind = RUN_PLACE, .reverse = true, .command = TO_PLACE, .title = "Going to a place of the recording", .describe = describe };
+
+	return start_for_client(d, &rq, place);
+}
+
+int run_to_last_write(struct dap *d, uint64_t addr, uint64_t len, const char *describe)
+{
+	struct run_request rq = {
+		.kind = RUN_LAST_WRITE, .reverse = true, .command = TO_PLACE, .title = "Looking for the last write", .describe = describe
+	};
+	char *arm CLEANUP(freep) = os_asprintf("last-write 0x%" PRIx64 " %" PRIu64, addr, len);
+
+	return arm ? start_for_client(d, &rq, arm) : -ENOMEM;
+}
+
+void run_pause(struct dap *d)
+{
+	d->run->want_pause = true;
+}
+
+/* gdb is told that the client, or we, want it stopped. */
+static int send_pause(struct dap *d)
+{
+	struct dap_run *r = d->run;
+
+	if (!r->want_pause || r->pausing || r->stop || d->state != DAP_RUNNING)
+		return 0;
+	r->pausing = true;
+	return mi_command(d->mi, NULL, &d->ei, "-exec-interrupt");
+}
+
+/* --- records --- */
+
+void run_record(struct dap *d, const struct mi_record *rec)
+{
+	struct dap_run *r = d->run;
+
+	if (rec->kind == MI_EXEC && strcmp(rec->name, "stopped") == 0) {
+		jsonx_unrefp(&r->stop);
+		r->stop = json_incref(rec->values);
+	} else if (rec->kind == MI_NOTIFY && strcmp(rec->name, "thread-group-exited") == 0) {
+		r->lost = true;
+	}
+}
+
+bool run_has_stop(const struct dap *d)
+{
+	return d->run->stop;
+}
+
+void run_connected(struct dap *d)
+{
+	jsonx_unrefp(&d->run->stop);
+	d->run->stop = NULL;
+	d->run->lost = false;
+}
+
+/* Waits for the stop of what runs. */
+static int await_stop(struct dap *d)
+{
+	while (!run_has_stop(d)) {
+		int r = dap_pump(d, TICK_MS);
+
+		if (r >= 0)
+			r = send_pause(d);
+		if (r < 0)
+			return r;
+		if (d->run->lost)
+			return errinfo_set(&d->ei, ERR_GUEST_GONE, "the replay ended");
+		if (d->run->title)
+			dap_progress(d, d->run->title, NULL, -1);
+	}
+	return 0;
+}
+
+static int run_and_wait(struct dap *d, const struct run_request *rq, const char *arm, json_t **ret)
+{
+	int r = start(d, rq, arm);
+
+	if (r < 0)
+		return r;
+	r = await_stop(d);
+	d->state = r == ERR_GUEST_GONE || r == ERR_INTERRUPTED ? d->state : DAP_STOPPED;
+	if (r < 0)
+		return r;
+	if (ret)
+		*ret = d->run->stop;
+	else
+		jsonx_unrefp(&d->run->stop);
+	d->run->stop = NULL;
+	return d->cancelled ? ERR_INTERRUPTED : 0;
+}
+
+int run_quietly(struct dap *d, const struct run_request *rq, json_t **ret)
+{
+	return run_and_wait(d, rq, NULL, ret);
+}
+
+int run_quietly_to(struct dap *d, const char *place)
+{
+	struct run_request rq = { .kind = RUN_PLACE, .reverse = true, .command = TO_PLACE, .title = "Going to a place of the recording" };
+
+	return run_and_wait(d, &rq, place, NULL);
+}
+
+/* True: the stop is the one that send_pause() asked for. */
+static bool is_pause(const struct dap_run *r, const json_t *stop)
+{
+	const char *reason = mi_str(stop, "reason"), *name = mi_str(stop, "signal-name");
+
+	if (!r->pausing)
+		return false;
+	return !reason || (strcmp(reason, "signal-received") == 0 && name && (strcmp(name, "SIGINT") == 0 || strcmp(name, "0") == 0));
+}
+
+int run_halt(struct dap *d)
+{
+	struct dap_run *r = d->run;
+	int ret;
+
+	if (d->state != DAP_RUNNING)
+		return 0;
+	r->want_pause = true;
+	ret = send_pause(d);
+	if (ret >= 0)
+		ret = await_stop(d);
+	/* a stop of the guest's own stays for run_stopped(); so does that of a step, which cannot be gone on with */
+	r->halted = ret >= 0 && is_pause(r, r->stop) && r->kind != RUN_STEP;
+	return ret;
+}
+
+int run_resume(struct dap *d)
+{
+	if (!d->run->halted)
+		return 0;
+	d->run->halted = false;
+	return go(d);
+}
+
+/* --- what a stop is called --- */
+
+void run_stop_done(struct run_stop *s)
+{
+	freep(&s->reason);
+	freep(&s->description);
+	freep(&s->text);
+	jsonx_unrefp(&s->hits);
+}
+
+static const struct {
+	const char *mi, *reason, *description;
+} reasons[] = {
+	{ "breakpoint-hit", "breakpoint", "Breakpoint" },
+	{ "end-stepping-range", "step", "Step" },
+	{ "function-finished", "step", "Function finished" },
+	{ "location-reached", "step", "Location reached" },
+	{ "watchpoint-trigger", "data breakpoint", "Data breakpoint: written" },
+	{ "read-watchpoint-trigger", "data breakpoint", "Data breakpoint: read" },
+	{ "access-watchpoint-trigger", "data breakpoint", "Data breakpoint: used" },
+	{ "watchpoint-scope", "data breakpoint", "Data breakpoint: the variable's block is left" },
+	{ "signal-received", "exception", "Signal" },
+	{ "fork", "exception", "fork" },
+	{ "vfork", "exception", "vfork" },
+	{ "exec", "exception", "exec" },
+	{ "syscall-entry", "exception", "System call" },
+	{ "syscall-return", "exception", "System call returned" },
+};
+
+static void put_ending(struct buf *b, int64_t status)
+{
+	int st = (int)status;
+
+	if (status < 0)
+		buf_printf(b, "End of the recording");
+	else if (WIFSIGNALED(st))
+		buf_printf(b, "End of the process: killed by SIG%s", sigabbrev_np(WTERMSIG(st)) ?: "?");
+	else
+		buf_printf(b, "End of the process: exit status %d", WEXITSTATUS(st));
+}
+
+static const char *of_kind(enum run_kind kind)
+{
+	static const char *const names[] = {
+		[RUN_CONTINUE] = "pause", [RUN_STEP] = "step", [RUN_PLACE] = "goto", [RUN_LAST_WRITE] = "data breakpoint", [RUN_ENTRY] = "entry",
+	};
+
+	return names[kind];
+}
+
+/* gdb names no reason: a place was reached, or an end of the recording. */
+static const char *describe_place(struct dap *d, const struct run_stop *s, struct buf *b)
+{
+	const struct run_where *w = &d->run->where;
+
+	if (is_pause(d->run, s->mi)) {
+		buf_printf(b, "Paused");
+		return "pause";
+	}
+	if (s->kind == RUN_LAST_WRITE && w->at_start)
+		buf_printf(b, "Nothing recorded has written there: start of the process");
+	else if (w->at_start)
+		buf_printf(b, "Start of the process");
+	else if (w->at_end)
+		put_ending(b, w->status);
+	else
+		buf_printf(b, "%s", d->run->describe ?: s->kind == RUN_LAST_WRITE ? "Last write" : "Place of the recording");
+	return of_kind(s->kind);
+}
+
+/* An armed server says SIGTRAP where it has arrived. */
+static bool arrived(const struct run_stop *s)
+{
+	const char *name = mi_str(s->mi, "signal-name");
+
+	return (s->kind == RUN_PLACE || s->kind == RUN_LAST_WRITE) && name && strcmp(name, "SIGTRAP") == 0;
+}
+
+static int name_stop(struct dap *d, struct run_stop *s)
+{
+	const char *mi = mi_str(s->mi, "reason"), *reason = NULL;
+	struct buf b CLEANUP(buf_done) = { 0 };
+	bool plain = !mi || arrived(s) || is_pause(d->run, s->mi);
+
+	if (plain)
+		reason = describe_place(d, s, &b);
+	for (size_t i = 0; !plain && i < ARRAY_SIZE(reasons); i++) {
+		if (strcmp(reasons[i].mi, mi))
+			continue;
+		reason = s->kind == RUN_STEP && strcmp(reasons[i].reason, "breakpoint") == 0 ? "step" : reasons[i].reason;
+		buf_printf(&b, "%s", reasons[i].description);
+		if (strcmp(mi, "signal-received") == 0)
+			buf_printf(&b, " %s: %s", mi_str(s->mi, "signal-name") ?: "?", mi_str(s->mi, "signal-meaning") ?: "");
+	}
+	if (!reason) {
+		reason = of_kind(s->kind);
+		buf_printf(&b, "%s", mi);
+	}
+	s->reason = os_strdup(reason);
+	s->description = os_strdup(buf_cstr(&b));
+	return s->reason && s->description ? 0 : -ENOMEM;
+}
+
+static int look_where(struct dap *d)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	struct run_where *w = &d->run->where;
+	int r = mi_monitor(d->mi, &j, &d->ei, "where brief");
+
+	if (r < 0)
+		return r;
+	w->event = (uint64_t)mi_int(j, "event", 0);
+	w->events = (uint64_t)mi_int(j, "events", 0);
+	w->time_ns = (uint64_t)mi_int(j, "time_ns", 0);
+	w->thread = mi_int(j, "thread", 0);
+	w->status = mi_int(j, "status", -1);
+	w->at_start = json_is_true(json_object_get(j, "at_start"));
+	w->at_end = json_is_true(json_object_get(j, "at_end"));
+	return 0;
+}
+
+static void tell_client(struct dap *d, struct run_stop *s)
+{
+	const struct run_where *w = &d->run->where;
+	json_t *body = json_pack("{ss sI sb ss* sO*}", "reason", s->reason, "threadId", (json_int_t)s->thread, "allThreadsStopped", 1, "text", s->text, "hitBreakpointIds",
+				 s->hits);
+	struct buf b CLEANUP(buf_done) = { 0 };
+
+	buf_printf(&b, "%s (event %" PRIu64 " of %" PRIu64 ")", s->description, w->event, w->events);
+	if (body && jsonx_set_new(body, "description", jsonx_string_lossy(buf_cstr(&b), b.len)) < 0)
+		jsonx_unrefp(&body);
+	dap_event(d, "stopped", body);
+}
+
+static int stop_thread(struct dap *d, const json_t *stop, int64_t *ret)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	int r = 0;
+
+	*ret = mi_int(stop, "thread-id", 0);
+	if (!*ret)
+		r = mi_command(d->mi, &j, &d->ei, "-thread-info");
+	if (!*ret && r >= 0)
+		*ret = mi_int(j, "current-thread-id", 1);
+	return r;
+}
+
+static void drop_temporary(struct dap *d)
+{
+	struct errinfo ignored = { 0 };
+
+	/* it is gone when it was hit */
+	if (d->run->temporary && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, d->run->temporary) < 0)
+		log_debug("breakpoint at main: %s", ignored.text);
+	d->run->temporary = 0;
+}
+
+/* Names, numbers, verdicts of the parts. */
+static int judge(struct dap *d, struct run_stop *s)
+{
+	struct dap_run *r = d->run;
+	int ret = look_where(d);
+
+	if (ret >= 0)
+		ret = stop_thread(d, s->mi, &s->thread);
+	r->where.thread_id = s->thread;
+	if (ret >= 0 && !s->reason)
+		ret = name_stop(d, s);
+	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary)
+		return run_stop_name(s, "entry", "main");
+	if (ret >= 0)
+		ret = breaks_judge(d, s);
+	return ret >= 0 ? except_judge(d, s) : ret;
+}
+
+/* Shows a stop to the client, or goes on. What gdb cannot tell of it does not keep it from the client. */
+static int present(struct dap *d, struct run_stop *s)
+{
+	int r = judge(d, s);
+
+	if (r == -EREMOTEIO) {
+		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
+		r = s->reason ? 0 : run_stop_name(s, of_kind(s->kind), "Stopped");
+	}
+	if (r >= 0 && s->go_on && !d->run->pausing)
+		return go(d);
+	if (r < 0)
+		return r;
+	drop_temporary(d);
+	dap_progress_end(d);
+	output_upto(d, d->run->where.event);
+	places_stopped(d, s->kind);
+	tell_client(d, s);
+	return 0;
+}
+
+int run_stop_name(struct run_stop *s, const char *reason, const char *description)
+{
+	char *a = os_strdup(reason), *b = os_strdup(description);
+
+	freep(&s->reason);
+	freep(&s->description);
+	s->reason = a;
+	s->description = b;
+	return a && b ? 0 : -ENOMEM;
+}
+
+int run_stopped(struct dap *d)
+{
+	json_t *mi CLEANUP(jsonx_unrefp) = TAKE(d->run->stop);
+	struct run_stop s CLEANUP(run_stop_done) = { .mi = mi, .kind = d->run->kind, .reverse = d->run->reverse };
+
+	d->state = DAP_STOPPED;
+	return present(d, &s);
+}
+
+/* --- the first stop --- */
+
+void run_want_entry(struct dap *d)
+{
+	d->run->want_entry = ENTRY_FIRST;
+}
+
+/* The names that a program's own main has. A Go program has both; what C calls main is the runtime's there. */
+static const char *const mains[] = { "main.main", "main" };
+
+static int break_at_main(struct dap *d)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	int r = -EREMOTEIO;
+
+	for (size_t i = 0; i < ARRAY_SIZE(mains) && r == -EREMOTEIO; i++) {
+		struct errinfo why = { 0 };
+
+		r = mi_command(d->mi, &j, &why, "-break-insert -t %s", mains[i]);
+		if (r < 0)
+			log_debug("%s: %s", mains[i], why.text);
+	}
+	if (r >= 0)
+		d->run->temporary = mi_int(json_object_get(j, "bkpt"), "number", 0);
+	return r;
+}
+
+static int run_to_main(struct dap *d)
+{
+	struct run_request rq = { .kind = RUN_ENTRY, .command = "-exec-continue", .title = "Running to main" };
+	int r = break_at_main(d);
+
+	return r < 0 ? r : start(d, &rq, NULL);
+}
+
+/* The session stands where it shall: no run has led here. */
+static int present_here(struct dap *d, const char *stop_at)
+{
+	json_t *none CLEANUP(jsonx_unrefp) = json_object();
+	struct run_stop s CLEANUP(run_stop_done) = { .mi = none, .kind = RUN_ENTRY };
+	bool crash = strcmp(stop_at, "crash") == 0;
+	struct buf b CLEANUP(buf_done) = { 0 };
+	int r = none ? look_where(d) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	if (crash && d->run->where.status >= 0 && WIFSIGNALED((int)d->run->where.status))
+		buf_printf(&b, "SIG%s is about to end the process", sigabbrev_np(WTERMSIG((int)d->run->where.status)) ?: "?");
+	else if (d->run->where.at_start)
+		buf_printf(&b, "Start of the process");
+	else if (d->run->where.at_end)
+		put_ending(&b, d->run->where.status);
+	else
+		buf_printf(&b, "Place of the recording");
+	r = run_stop_name(&s, crash ? "exception" : "entry", buf_cstr(&b));
+	return r < 0 ? r : present(d, &s);
+}
+
+static int enter(struct dap *d)
+{
+	const char *stop_at = json_string_value(json_object_get(d->launch, "stopAt"));
+	int r = -EREMOTEIO;
+
+	if (strcmp(stop_at, "main") == 0)
+		r = run_to_main(d);
+	if (r == -EREMOTEIO) /* the program has no main that anybody knows */
+		r = present_here(d, stop_at);
+	return r;
+}
+
+void run_want_restart(struct dap *d)
+{
+	d->run->want_entry = ENTRY_AGAIN;
+	d->run->halted = false;
+	d->state = DAP_STOPPED;
+}
+
+static int restart(struct dap *d)
+{
+	const char *stop_at = json_string_value(json_object_get(d->launch, "stopAt"));
+	int r;
+
+	jsonx_unrefp(&d->run->stop);
+	d->run->stop = NULL;
+	places_leaving(d, RUN_PLACE);
+	r = run_quietly_to(d, "start");
+	if (r < 0)
+		return r;
+	/* a session that began at the crash begins at main when it is started again */
+	r = strcmp(stop_at, "entry") && strcmp(stop_at, "here") ? run_to_main(d) : -EREMOTEIO;
+	return r == -EREMOTEIO ? present_here(d, "entry") : r;
+}
+
+/* --- between requests --- */
+
+int run_timeout(const struct dap *d)
+{
+	if (d->run->want_entry)
+		return 0;
+	return d->state == DAP_RUNNING ? TICK_MS : -1;
+}
+
+static int tick(struct dap *d)
+{
+	struct dap_run *r = d->run;
+
+	if (r->lost)
+		return errinfo_set(&d->ei, ERR_GUEST_GONE, "%s", d->server.said.len ? buf_cstr(&d->server.said) : "the replay server has gone");
+	if (r->want_entry && d->state == DAP_STOPPED) {
+		bool again = r->want_entry == ENTRY_AGAIN;
+
+		r->want_entry = ENTRY_NONE;
+		return again ? restart(d) : enter(d);
+	}
+	if (d->state == DAP_RUNNING && r->title)
+		dap_progress(d, r->title, NULL, -1);
+	return send_pause(d);
+}
+
+int run_tick(struct dap *d)
+{
+	int r = d->mi && d->state >= DAP_STOPPED && d->state < DAP_ENDED ? tick(d) : 0;
+
+	if (r != -EREMOTEIO)
+		return r;
+	dap_say(d, "important", "hermit-dap: %s\n", d->ei.text);
+	d->ei = (struct errinfo){ 0 };
+	return 0;
+}
