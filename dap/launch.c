@@ -36,6 +36,13 @@ static const char *const settings[] = {
 
 /* --- gdb --- */
 
+static bool is_warning(const struct mi_record *rec)
+{
+	static const char prefix[] = "warning:";
+
+	return rec->kind == MI_LOG && rec->text.len >= sizeof(prefix) - 1 && memcmp(rec->text.data, prefix, sizeof(prefix) - 1) == 0;
+}
+
 static void on_record(void *ctx, const struct mi_record *rec)
 {
 	struct dap *d = ctx;
@@ -43,11 +50,11 @@ static void on_record(void *ctx, const struct mi_record *rec)
 	run_record(d, rec);
 	if (breaks_record(d, rec))
 		return;
-	/* what gdb prints by itself (warnings, answers to no command of ours) is for whoever looks at the console */
-	if ((rec->kind == MI_CONSOLE || rec->kind == MI_TARGET) && d->state >= DAP_CONFIG && rec->text.len)
+	/* The server speaks to the user, and so do warnings. What else gdb prints by itself is for terminals: where it stops, what it reads. */
+	if (d->state >= DAP_CONFIG && (rec->kind == MI_TARGET || is_warning(rec)))
 		dap_event(d, "output",
 			  json_pack("{ss so}", "category", "console", "output", jsonx_string_lossy((const char *)rec->text.data, rec->text.len)));
-	else if (rec->kind == MI_LOG)
+	else if (rec->kind == MI_LOG || rec->kind == MI_CONSOLE)
 		log_debug("gdb: %.*s", (int)rec->text.len, (const char *)rec->text.data);
 }
 
@@ -159,15 +166,19 @@ static int resolve_recording(struct dap *d, const char *text, bool *ret_crashed)
 	struct store *s CLEANUP(store_freep) = NULL;
 	struct manifest m CLEANUP(manifest_done) = { 0 };
 	struct store_id id;
+	struct errinfo why = { 0 };
 	int r = store_default_dir(d->opt.data_dir, &dir);
 
 	manifest_init(&m);
 	if (r >= 0)
-		r = store_open(dir, false, &s, &d->ei);
+		r = store_open(dir, false, &s, &why);
+	if (r == -ENOENT)
+		return errinfo_set(&d->ei, r, "there are no recordings in %.300s: make one with 'hermit record', or set HERMIT_DATA_DIR", dir ? dir : "(no HOME)");
 	if (r >= 0)
-		r = store_resolve(s, text && *text ? text : NULL, &id, &d->ei);
+		r = store_resolve(s, text && *text ? text : NULL, &id, &why);
 	if (r < 0)
-		return errinfo_set_r(&d->ei, r, "cannot find recording '%.80s' in %.300s", text ? text : "(the last one)", dir ? dir : "?");
+		return errinfo_set(&d->ei, r, "cannot open recording '%.80s' of %.300s: %.300s", text && *text ? text : "(the last one)", dir ? dir : "?",
+				   why.text[0] ? why.text : err_str(r));
 	d->recording = os_strdup(id.hex);
 	/* one that is still being made, or damaged: the server says what is wrong with it */
 	*ret_crashed = manifest_load(s, &id, &m, NULL) >= 0 && manifest_crashed(&m);

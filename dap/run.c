@@ -87,7 +87,8 @@ static int keep_request(struct dap_run *r, const struct run_request *rq, const c
 static int go(struct dap *d)
 {
 	struct dap_run *r = d->run;
-	int ret = r->arm ? mi_monitor(d->mi, NULL, &d->ei, "arm %s", r->arm) : 0;
+	json_t *said CLEANUP(jsonx_unrefp) = NULL;
+	int ret = r->arm ? mi_monitor(d->mi, &said, &d->ei, "arm %s", r->arm) : 0;
 
 	jsonx_unrefp(&r->stop);
 	r->stop = NULL;
@@ -441,8 +442,10 @@ static int judge(struct dap *d, struct run_stop *s)
 	r->where.thread_id = s->thread;
 	if (ret >= 0 && !s->reason)
 		ret = name_stop(d, s);
-	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary)
+	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary) {
+		r->temporary = 0; /* gone with the hit */
 		return run_stop_name(s, "entry", "main");
+	}
 	if (ret >= 0)
 		ret = breaks_judge(d, s);
 	return ret >= 0 ? except_judge(d, s) : ret;

@@ -131,8 +131,8 @@ void server_stop(struct dap *d)
 {
 	int status;
 
-	if (d->server.proc.pid && proc_signal(&d->server.proc, SIGTERM) >= 0)
-		(void)proc_wait(&d->server.proc, 2000, &status);
+	if (d->server.proc.pid && proc_signal(&d->server.proc, SIGTERM) >= 0 && proc_wait(&d->server.proc, 2000, &status) < 0)
+		log_warn("the replay server does not end: it is killed");
 	proc_done(&d->server.proc);
 	closep(&d->server.err_fd);
 	d->server.err_fd = -1;

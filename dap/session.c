@@ -166,7 +166,8 @@ static void write_client(struct dap *d)
 
 enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, N_FDS };
 
-int dap_wait_fd(struct dap *d, int fd, int timeout_ms)
+/* requests: returns 0 as soon as one waits, too. */
+static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 {
 	uint64_t until = dap_now_ns() + (uint64_t)MAX(timeout_ms, 0) * 1000000u;
 
@@ -195,29 +196,23 @@ int dap_wait_fd(struct dap *d, int fd, int timeout_ms)
 			return ERR_INTERRUPTED;
 		if (n > 0 && p[FROM_OTHER].revents)
 			return 1;
-		if (n > 0 && fd < 0)
+		if (requests && (json_array_size(d->queue) || d->cancelled))
 			return 0;
 		if (timeout_ms >= 0 && dap_now_ns() >= until)
 			return 0;
 	}
 }
 
+int dap_wait_fd(struct dap *d, int fd, int timeout_ms)
+{
+	return wait_some(d, fd, timeout_ms, false);
+}
+
 int dap_pump(struct dap *d, int timeout_ms)
 {
-	int fd = d->mi ? mi_fd(d->mi) : -1;
-	size_t waiting = json_array_size(d->queue);
-	uint64_t until = dap_now_ns() + (uint64_t)MAX(timeout_ms, 0) * 1000000u;
-	int r;
+	int r = wait_some(d, d->mi ? mi_fd(d->mi) : -1, timeout_ms, true);
 
-	/* short rounds: a message of the client ends the wait as well */
-	do {
-		r = dap_wait_fd(d, fd, timeout_ms < 0 || timeout_ms > 50 ? 50 : timeout_ms);
-		if (r == 1)
-			r = mi_read(d->mi, &d->ei);
-		else if (r == 0 && json_array_size(d->queue) == waiting && !d->cancelled && (timeout_ms < 0 || dap_now_ns() < until))
-			continue;
-		return r;
-	} while (true);
+	return r == 1 ? mi_read(d->mi, &d->ei) : r;
 }
 
 static void flush(struct dap *d)

@@ -37,7 +37,7 @@ static int move(struct dap *d, const struct step_args *a, const struct movement 
 		return errinfo_set(&d->ei, -EINVAL, "threads cannot run alone: a replay runs all of them as they were recorded");
 	if (m->kind == RUN_STEP && a->thread > 0)
 		snprintf(thread, sizeof(thread), " --thread %" PRId64, a->thread);
-	snprintf(command, sizeof(command), "%s%s%s", instruction ? m->instruction : m->line, m->reverse ? " --reverse" : "", thread);
+	snprintf(command, sizeof(command), "%s%s%s", instruction ? m->instruction : m->line, thread, m->reverse ? " --reverse" : "");
 	return run_start(d, &rq);
 }
 
