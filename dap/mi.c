@@ -486,7 +486,8 @@ int mi_monitor(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, 
 	}
 	if (r < 0)
 		return errinfo_set(ei, r, "%s", cause.text);
-	*ret = TAKE(j);
+	if (ret)
+		*ret = TAKE(j);
 	return 0;
 }
 
