@@ -19,7 +19,9 @@ int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char
 /* --- breaks.c, datapoints.c, logpoints.c --- */
 int breaks_new(struct dap_breaks **ret) MUST_CHECK;
 void breaks_free(struct dap_breaks *b);
-/* Looks at a stop: hit counts (go_on), ids, what a watchpoint says. */
+/* Before each run: gdb learns which hits to pass over (breaks_priv.h). May run the guest to count them, and comes back. */
+int breaks_leaving(struct dap *d, enum run_kind kind, bool reverse) MUST_CHECK;
+/* Looks at a stop: the number of the hit, ids, what a watchpoint says. */
 int breaks_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
 /* gdb's =breakpoint-modified and console output of log points. True: the record is dealt with. */
 bool breaks_record(struct dap *d, const struct mi_record *rec);
