@@ -33,10 +33,11 @@ struct head {
 	bool has_body;
 };
 
+/* Narrower than HTTP: JSON without a head is no header then. */
 static bool is_name(const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (p[i] <= ' ' || p[i] > '~')
+		if (!((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z') && !(p[i] >= '0' && p[i] <= '9') && p[i] != '-')
 			return false;
 	return n > 0;
 }

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,6 +26,8 @@
 #define LOG_AREA "dap.mi"
 #include "base/log.h"
 
+/* gdb 13.1 takes time for a line that grows with the square of its length: a second for this one, during which it hears nothing. */
+#define MI_COMMAND_MAX (30u << 10)
 #define MI_LINE_MAX (64u << 20)
 #define MI_LINE_KEPT (1u << 20) /* a buffer beyond that is given back after its line */
 #define MI_STDERR_KEPT 4096u
@@ -38,6 +41,7 @@ struct answer {
 	bool capture;
 	struct buf *out; /* of captured streams; NULL = dropped */
 	bool done;
+	int error; /* a line before the answer, or the answer, could not be read */
 	char *name;
 	json_t *values;
 };
@@ -116,12 +120,29 @@ static int take_line(struct mi *m, const char *line, size_t n)
 	return 0;
 }
 
+/* A line that could not be read is lost, no more: a command that waits fails with it, but not before its answer, so that the next one gets its own. */
+static int lose_line(struct mi *m, int r)
+{
+	struct answer *a = m->answer;
+	char begin[24];
+	int n;
+
+	if (!a || a->done)
+		return r;
+	n = snprintf(begin, sizeof(begin), "%llu^", (unsigned long long)a->token);
+	a->error = r;
+	a->done = m->line.len >= (size_t)n && memcmp(m->line.data, begin, (size_t)n) == 0;
+	return 0;
+}
+
 static int end_line(struct mi *m)
 {
 	int r = m->too_long ? ERR_LIMIT : buf_error(&m->line);
 
 	if (r == 0)
 		r = take_line(m, buf_cstr(&m->line), m->line.len);
+	if (r < 0)
+		r = lose_line(m, r);
 	if (m->line.cap > MI_LINE_KEPT)
 		buf_done(&m->line);
 	buf_clear(&m->line);
@@ -295,7 +316,7 @@ int mi_read(struct mi *m, struct errinfo *ei)
 		reap(m);
 		return tell_gone(m, ei);
 	}
-	return r < 0 ? errinfo_set_r(ei, r, "read an answer of gdb") : 0;
+	return r < 0 ? errinfo_set_r(ei, r, "read what gdb tells") : 0;
 }
 
 static int wait_for_gdb(struct mi *m)
@@ -344,6 +365,8 @@ static int ask(struct mi *m, struct buf *line, struct answer *a, struct errinfo 
 		return errinfo_set_r(ei, buf_error(line), "ask gdb");
 	if (memchr(line->data, '\n', line->len))
 		return errinfo_set(ei, -EINVAL, "ask gdb: a line break in the command");
+	if (line->len > MI_COMMAND_MAX)
+		return errinfo_set(ei, ERR_LIMIT, "ask gdb: a command of %zu bytes is too long", line->len);
 	if (m->gone)
 		return tell_gone(m, ei);
 	a->token = ++m->token;
@@ -356,6 +379,8 @@ static int ask(struct mi *m, struct buf *line, struct answer *a, struct errinfo 
 	m->answer = a;
 	r = pump(m, a, ei);
 	m->answer = NULL;
+	if (r == 0 && a->error)
+		return errinfo_set_r(ei, a->error, "read what gdb answers");
 	return r < 0 ? r : tell_error(a, ei);
 }
 
