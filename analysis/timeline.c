@@ -268,13 +268,6 @@ static void put_lanes(struct timeline *t, struct buf *out)
 	buf_put_u8(out, ']');
 }
 
-const char *timeline_mark_name(enum timeline_mark mark)
-{
-	static const char *const names[MARK_MAX_] = { "fatal", "exec", "exit", "birth", "note", "signal" };
-
-	return names[mark];
-}
-
 void timeline_mark_text(const struct evindex_view *v, const struct evindex_record *rec, struct buf *text)
 {
 	char name[24];
@@ -303,6 +296,7 @@ void timeline_mark_text(const struct evindex_view *v, const struct evindex_recor
 
 static void put_marks(const struct timeline *t, struct buf *out)
 {
+	static const char *const names[MARK_MAX_] = { "fatal", "exec", "exit", "birth", "note", "signal" };
 	struct buf text CLEANUP(buf_done) = { 0 };
 	unsigned n = 0;
 
@@ -314,7 +308,7 @@ static void put_marks(const struct timeline *t, struct buf *out)
 			buf_clear(&text);
 			timeline_mark_text(t->v, rec, &text);
 			buf_printf(out, "%s{\"event\":%u,\"time_ns\":\"%" PRIu64 "\",\"thread\":%u,\"kind\":\"%s\",\"text\":", n ? "," : "",
-				   t->mark[m][i], rec->time_ns, rec->thread, timeline_mark_name((enum timeline_mark)m));
+				   t->mark[m][i], rec->time_ns, rec->thread, names[m]);
 			put_string(out, buf_cstr(&text));
 			buf_put_u8(out, '}');
 		}

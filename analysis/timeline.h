@@ -15,8 +15,6 @@ enum timeline_mark { MARK_FATAL, MARK_EXEC, MARK_EXIT, MARK_BIRTH, MARK_NOTE, MA
 
 /* enum timeline_mark, -1: it is none. */
 int timeline_mark(const struct evindex_record *rec);
-/* "fatal", "exec", "exit", "birth", "note", "signal". */
-const char *timeline_mark_name(enum timeline_mark mark);
 /* Appends what happened: a program, "killed by SIGSEGV", ... Text of strangers. */
 void timeline_mark_text(const struct evindex_view *v, const struct evindex_record *rec, struct buf *out);
 

@@ -100,7 +100,8 @@ int bookmarks_find(struct dap *d, const char *text, char **ret)
 
 struct change {
 	const struct note *from; /* to be added */
-	const char *id;          /* to be removed */
+	const char *id;          /* to be removed: */
+	bool found;
 	json_t *body;
 };
 
@@ -173,10 +174,10 @@ static int remove_note(void *ctx, struct notes *notes)
 	for (size_t i = notes->n; i-- > 0 && !at;)
 		if (strcmp(notes->v[i].text, c->id) == 0)
 			at = &notes->v[i];
-	if (!at)
-		return -ENOENT;
-	notes_remove(notes, at);
-	return 1;
+	c->found = at;
+	if (at)
+		notes_remove(notes, at);
+	return at ? 1 : 0;
 }
 
 int bookmarks_remove(struct dap *d, const char *id)
@@ -187,8 +188,8 @@ int bookmarks_remove(struct dap *d, const char *id)
 
 	if (r >= 0)
 		r = notes_update(rec->store, &rec->id, remove_note, &c, &d->ei);
-	if (r == -ENOENT)
-		return errinfo_set(&d->ei, r, "there is no bookmark '%.80s'", id);
+	if (r >= 0 && !c.found)
+		return errinfo_set(&d->ei, -ENOENT, "there is no bookmark '%.80s'", id);
 	return r < 0 ? r : 0;
 }
 

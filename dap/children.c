@@ -15,7 +15,7 @@
 static int put_process(json_t *list, const struct dap *d, int64_t pid, int64_t parent, const char *exe, const char *command, int64_t status, uint64_t first, uint64_t last)
 {
 	json_t *j = json_pack("{sI sI so so sI sb sI sI sb}", "pid", (json_int_t)pid, "parent", (json_int_t)parent, "program", jsonx_text(exe ?: ""), "command",
-			      jsonx_text(command ?: exe ?: ""), "status", (json_int_t)status, "ended", status >= 0, "firstEvent", (json_int_t)first, "lastEvent", (json_int_t)last,
+			      jsonx_text(command ?: exe ?: ""), "status", (json_int_t)status, "ended", status >= 0, "first", (json_int_t)first, "last", (json_int_t)last,
 			      "current", pid == d->pid);
 
 	return json_array_append_new(list, j) < 0 ? -ENOMEM : 0;
@@ -212,7 +212,7 @@ struct open_args {
 };
 
 static const struct arg open_table[] = {
-	ARG(INT, struct open_args, pid, "process", .required = true),
+	ARG(INT, struct open_args, pid, "pid", .required = true),
 	{ .name = NULL },
 };
 

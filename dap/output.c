@@ -27,6 +27,8 @@
 #define PLACES_MAX 32u            /* of the last pieces the place is asked for */
 #define PATIENCE_NS UINT64_C(300000000)
 #define PATIENCE_FIRST_NS UINT64_C(1500000000) /* the child has to start and to find symbols */
+#define PATIENCE_MORE_NS UINT64_C(200000000)   /* after an answer: the next one is near, */
+#define PATIENCE_MAX_NS UINT64_C(3000000000)   /* but not for ever */
 #define MISSES_MAX 3u
 
 struct piece {
@@ -47,7 +49,7 @@ struct dap_output {
 	struct origins *origins;
 	bool no_origins;
 	unsigned misses;
-	uint64_t patience_until; /* 0: nothing is asked */
+	uint64_t asked_ns, patience_until; /* 0: nothing is asked */
 	bool answered_once;
 };
 
@@ -180,6 +182,8 @@ static void take_answer(void *ctx, uint64_t event, const json_t *frames)
 
 	o->misses = 0;
 	o->answered_once = true;
+	if (o->patience_until)
+		o->patience_until = MAX(o->patience_until, MIN(dap_now_ns() + PATIENCE_MORE_NS, o->asked_ns + PATIENCE_MAX_NS));
 	for (size_t i = 0; i < o->n; i++) {
 		struct piece *p = piece_at(o, i);
 		const char *file = f ? json_string_value(json_object_get(f, "file")) : NULL;
@@ -212,8 +216,10 @@ static void ask_places(struct dap *d)
 		r = origins_ask(o->origins, p->event, p->thread);
 		p->asked = fresh = r >= 0;
 	}
-	if (fresh && !o->patience_until)
-		o->patience_until = dap_now_ns() + (o->answered_once ? PATIENCE_NS : PATIENCE_FIRST_NS);
+	if (fresh && !o->patience_until) {
+		o->asked_ns = dap_now_ns();
+		o->patience_until = o->asked_ns + (o->answered_once ? PATIENCE_NS : PATIENCE_FIRST_NS);
+	}
 	if (r < 0) {
 		log_debug("no places of output: %s", err_str(r));
 		end_origins(o);

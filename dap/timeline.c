@@ -71,19 +71,19 @@ static int listing_open(struct listing *l, struct dap *d, const char *filter)
 
 static int put_row(struct listing *l)
 {
-	struct buf b CLEANUP(buf_done) = { 0 };
-	json_t *row = NULL;
-	int r;
+	const struct row_maker *m = &l->rows;
+	const struct event *ev = m->ev;
+	const struct evindex_thread *t = ev->thread ? evindex_thread(&l->view, ev->thread) : NULL;
+	json_t *j;
 
 	if (l->text) {
 		row_put_text(&l->rows, l->text);
 		return buf_error(l->text);
 	}
-	row_put_json(&l->rows, &b);
-	r = buf_error(&b) ? buf_error(&b) : jsonx_parse((const char *)b.data, b.len, &row, &l->d->ei);
-	if (r >= 0 && json_array_append_new(l->list, row) < 0)
-		r = -ENOMEM;
-	return r;
+	j = json_pack("{sI sI sI sI ss so so sb}", "event", (json_int_t)ev->number, "timeNs", (json_int_t)ev->time_ns, "pid", (json_int_t)(t ? t->pid : 0), "thread",
+		      (json_int_t)(t ? t->tid : 0), "kind", event_kind_name(ev->kind), "name", jsonx_text(m->row.name), "text",
+		      jsonx_string_lossy((const char *)m->row.line.data, m->row.line.len), "failed", evprint_errno(ev) != 0);
+	return json_array_append_new(l->list, j) < 0 ? -ENOMEM : 0;
 }
 
 /* 1: it was put, 0: it does not pass; -ERANGE: there is no such event. */
@@ -207,15 +207,29 @@ static int put_mark(json_t *list, uint64_t event, uint64_t time_ns, const char *
 	return json_array_append_new(list, j) < 0 ? -ENOMEM : 0;
 }
 
+static const char *kind_of(const struct evindex_view *v, const struct evindex_record *rec, enum timeline_mark mark)
+{
+	static const char *const kinds[MARK_MAX_] = {
+		[MARK_FATAL] = "crash", [MARK_EXEC] = "exec", [MARK_EXIT] = "exit", [MARK_BIRTH] = "thread", [MARK_NOTE] = "note", [MARK_SIGNAL] = "signal",
+	};
+	const struct evindex_thread *born = mark == MARK_BIRTH && rec->result > 0 ? evindex_thread(v, (uint32_t)rec->result) : NULL;
+
+	return born && born->process == born->number ? "fork" : kinds[mark];
+}
+
 static int put_event_mark(json_t *list, const struct evindex_view *v, uint64_t number, enum timeline_mark mark)
 {
 	const struct evindex_record *rec = &v->record[number - 1];
 	const struct evindex_thread *t = rec->thread ? evindex_thread(v, rec->thread) : NULL;
 	struct buf text CLEANUP(buf_done) = { 0 }, shown CLEANUP(buf_done) = { 0 };
+	const char *kind = kind_of(v, rec, mark);
 
 	timeline_mark_text(v, rec, &text);
-	buf_put_safe(&shown, buf_cstr(&text));
-	return put_mark(list, number, rec->time_ns, timeline_mark_name(mark), buf_cstr(&shown), t ? t->pid : 0);
+	if (strcmp(kind, "fork") == 0)
+		buf_printf(&shown, "new process %d", evindex_thread(v, (uint32_t)rec->result)->pid);
+	else
+		buf_put_safe(&shown, buf_cstr(&text));
+	return put_mark(list, number, rec->time_ns, kind, buf_cstr(&shown), t ? t->pid : 0);
 }
 
 /* The most interesting kinds first, until there are enough; one pass over the records. */

@@ -282,7 +282,7 @@ static int word_processes(struct dap *d, const struct word_call *c, struct buf *
 		bool ended = json_is_true(json_object_get(one, "ended"));
 
 		buf_printf(out, "%c %" PRId64 "  events %" PRId64 "-%" PRId64 "  ", json_is_true(json_object_get(one, "current")) ? '*' : ' ', mi_int(one, "pid", 0),
-			   mi_int(one, "firstEvent", 0), mi_int(one, "lastEvent", 0));
+			   mi_int(one, "first", 0), mi_int(one, "last", 0));
 		buf_put_safe(out, mi_str(one, "command") ?: "?");
 		buf_printf(out, ended ? "\n" : "  (had not ended)\n");
 	}
