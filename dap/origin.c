@@ -109,10 +109,12 @@ int origins_read(struct origins *o, void (*answer)(void *ctx, uint64_t event, co
 {
 	char chunk[16384];
 	size_t done = 0;
+	bool more;
 	ssize_t n;
 
 	while ((n = recv(o->fd, chunk, sizeof(chunk), MSG_DONTWAIT)) > 0 && o->in.len < REPLY_MAX)
 		buf_put(&o->in, chunk, (size_t)n);
+	more = n < 0 && (errno == EAGAIN || errno == EINTR);
 	for (;;) {
 		const char *begin = (const char *)o->in.data + done;
 		const char *nl = o->in.len > done ? memchr(begin, '\n', o->in.len - done) : NULL;
@@ -125,9 +127,7 @@ int origins_read(struct origins *o, void (*answer)(void *ctx, uint64_t event, co
 	if (done)
 		memmove(o->in.data, o->in.data + done, o->in.len - done);
 	o->in.len -= done;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return buf_error(&o->in);
-	return ERR_GUEST_GONE;
+	return more ? buf_error(&o->in) : ERR_GUEST_GONE;
 }
 
 const json_t *origins_choose(const json_t *frames, const char *program)
