@@ -69,6 +69,13 @@ void output_free(struct dap_output *o);
 int output_setup(struct dap *d) MUST_CHECK;
 /* Sends what was printed up to the present event and was not sent before. */
 void output_upto(struct dap *d, uint64_t event);
+/* The rest of that, and the places where it was printed: while nothing else is to be done. Milliseconds until output_tick() wants to be called, -1 = never. */
+int output_timeout(const struct dap *d);
+void output_tick(struct dap *d);
+
+/* --- children.c: the other processes --- */
+/* After the launch: sessions for all of them, if that is wanted. */
+void children_setup(struct dap *d);
 
 /* --- places.c: bookmarks, back and forward, words of the debug console (words.def) --- */
 int places_new(struct dap_places **ret) MUST_CHECK;
