@@ -28,6 +28,9 @@ bool breaks_record(struct dap *d, const struct mi_record *rec);
 /* "log-all LOCATION TEXT": a log point over the whole recording, at once; the session comes back to where it was. condition NULL = none. */
 int breaks_log_all(struct dap *d, const char *location, const char *condition, const char *text, json_t *body) MUST_CHECK;
 
+/* Loads gdb.py into gdb. -EREMOTEIO with d->ei: this gdb has no Python. */
+int breaks_python(struct dap *d) MUST_CHECK;
+
 /* --- except.c: filters, exceptionInfo --- */
 int except_new(struct dap_except **ret) MUST_CHECK;
 void except_free(struct dap_except *e);
