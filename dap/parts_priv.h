@@ -19,7 +19,9 @@ int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char
 /* --- breaks.c, datapoints.c, logpoints.c --- */
 int breaks_new(struct dap_breaks **ret) MUST_CHECK;
 void breaks_free(struct dap_breaks *b);
-/* Looks at a stop: hit counts (go_on), ids, what a watchpoint says. */
+/* Before each run: gdb learns which hits to pass over (breaks_priv.h). May run the guest to count them, and comes back. */
+int breaks_leaving(struct dap *d, enum run_kind kind, bool reverse) MUST_CHECK;
+/* Looks at a stop: the number of the hit, ids, what a watchpoint says. */
 int breaks_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
 /* gdb's =breakpoint-modified and console output of log points. True: the record is dealt with. */
 bool breaks_record(struct dap *d, const struct mi_record *rec);
@@ -67,6 +69,13 @@ void output_free(struct dap_output *o);
 int output_setup(struct dap *d) MUST_CHECK;
 /* Sends what was printed up to the present event and was not sent before. */
 void output_upto(struct dap *d, uint64_t event);
+/* The rest of that, and the places where it was printed: while nothing else is to be done. Milliseconds until output_tick() wants to be called, -1 = never. */
+int output_timeout(const struct dap *d);
+void output_tick(struct dap *d);
+
+/* --- children.c: the other processes --- */
+/* After the launch: sessions for all of them, if that is wanted. */
+void children_setup(struct dap *d);
 
 /* --- places.c: bookmarks, back and forward, words of the debug console (words.def) --- */
 int places_new(struct dap_places **ret) MUST_CHECK;

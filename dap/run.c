@@ -106,7 +106,9 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 
 	if (d->state == DAP_RUNNING)
 		return errinfo_set(&d->ei, -EBUSY, "the recording is being replayed: pause it first");
-	r = keep_request(d->run, rq, arm);
+	r = breaks_leaving(d, rq->kind, rq->reverse);
+	if (r >= 0)
+		r = keep_request(d->run, rq, arm);
 	if (r < 0)
 		return r;
 	stack_forget(d);

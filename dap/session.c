@@ -364,6 +364,17 @@ static void dispatch(struct dap *d)
 
 /* --- the loop --- */
 
+/* Nothing else is to be done. */
+static int idle(struct dap *d)
+{
+	int run = run_timeout(d), output = output_timeout(d);
+	int r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+
+	if (r >= 0 && !json_array_size(d->queue) && !run_has_stop(d))
+		output_tick(d);
+	return r;
+}
+
 static int step_session(struct dap *d)
 {
 	int r = 0;
@@ -373,7 +384,7 @@ static int step_session(struct dap *d)
 	else if (json_array_size(d->queue))
 		dispatch(d);
 	else
-		r = dap_pump(d, run_timeout(d));
+		r = idle(d);
 	d->cancelled = false;
 	if (r >= 0)
 		r = run_tick(d);
