@@ -48,6 +48,7 @@ static void on_record(void *ctx, const struct mi_record *rec)
 	struct dap *d = ctx;
 
 	run_record(d, rec);
+	sources_record(d, rec);
 	if (breaks_record(d, rec))
 		return;
 	/* The server speaks to the user, and so do warnings. What else gdb prints by itself is for terminals: where it stops, what it reads. */
@@ -108,7 +109,9 @@ static int connect_gdb(struct dap *d, const char *target)
 {
 	json_t *where CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ignored = { 0 };
-	int r = mi_command(d->mi, NULL, &d->ei, "-target-select remote %s", target);
+	/* a socket's name is of our working directory, which gdb has left: sources_setup() */
+	char *socket CLEANUP(freep) = realpath(target, NULL);
+	int r = mi_command(d->mi, NULL, &d->ei, "-target-select remote %s", socket ? socket : target);
 
 	if (r < 0)
 		return r;

@@ -19,7 +19,9 @@ int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char
 /* --- breaks.c, datapoints.c, logpoints.c --- */
 int breaks_new(struct dap_breaks **ret) MUST_CHECK;
 void breaks_free(struct dap_breaks *b);
-/* Looks at a stop: hit counts (go_on), ids, what a watchpoint says. */
+/* Before each run: gdb learns which hits to pass over (breaks_priv.h). May run the guest to count them, and comes back. */
+int breaks_leaving(struct dap *d, enum run_kind kind, bool reverse) MUST_CHECK;
+/* Looks at a stop: the number of the hit, ids, what a watchpoint says. */
 int breaks_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
 /* gdb's =breakpoint-modified and console output of log points. True: the record is dealt with. */
 bool breaks_record(struct dap *d, const struct mi_record *rec);
@@ -45,6 +47,20 @@ int64_t sources_line_in(const struct dap *d, int64_t line);
 int64_t sources_line_out(const struct dap *d, int64_t line);
 /* sourceMap, after gdb has started. */
 int sources_setup(struct dap *d) MUST_CHECK;
+/* For code without a source: a listing of its machine code, and the line there (the client's). New reference; JSON null for clients that show machine code by
+ * themselves, and when there is nothing to read. */
+json_t *sources_of_code(struct dap *d, uint64_t addr, int64_t *ret_line);
+/* The other way: the address of a line (the client's) of a listing, for breakpoints in it. 0: source is no listing, or has no code there. */
+uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line);
+/* Numbers for `locations`, until the guest runs; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */
+int64_t sources_location_new(struct dap *d, json_t *source, int64_t line);
+int64_t sources_location_of_addr(struct dap *d, uint64_t addr);
+/* Those numbers end: called before the guest runs. */
+void sources_forget(struct dap *d);
+/* For each of gdb's notify records: libraries come and go. */
+void sources_record(struct dap *d, const struct mi_record *rec);
+/* After each stop that the client sees: what such records meant, if gdb has to be asked for it. */
+void sources_stopped(struct dap *d);
 
 /* --- output.c: what the recorded program printed, as output events --- */
 int output_new(struct dap_output **ret) MUST_CHECK;
