@@ -468,6 +468,7 @@ static int present(struct dap *d, struct run_stop *s)
 	dap_progress_end(d);
 	output_upto(d, d->run->where.event);
 	places_stopped(d, s->kind);
+	stack_stopped(d, s);
 	tell_client(d, s);
 	return 0;
 }
