@@ -540,6 +540,16 @@ static int do_cancel(void *ctx)
 	return job ? cancel(q->d->jobs, job) : ERR_NOT_FOUND;
 }
 
+static int do_hurry(void *ctx)
+{
+	const struct request *q = ctx;
+	struct job *job = q->d->jobs->running;
+
+	if (job && job->has_recording && strcmp(job->recording.hex, q->recording->hex) == 0)
+		job->background = false;
+	return 0;
+}
+
 /* ERR_NOT_FOUND, or ERR_BUSY while it is recorded. */
 static int check_recording(struct daemon *d, const char *kind, const struct store_id *id, struct errinfo *ei)
 {
@@ -599,4 +609,12 @@ int daemon_job_cancel(struct daemon *d, const char *jid)
 	struct request q = { .d = d, .id = jid };
 
 	return loop_call(d->loop, do_cancel, &q);
+}
+
+void daemon_job_hurry(struct daemon *d, const struct store_id *recording)
+{
+	struct request q = { .d = d, .recording = recording };
+
+	if (loop_call(d->loop, do_hurry, &q) < 0)
+		log_debug("nobody is told that %s is waited for", recording->hex);
 }

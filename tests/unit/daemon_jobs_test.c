@@ -293,6 +293,25 @@ START_TEST(asked_for_later)
 }
 END_TEST
 
+/* And when its recording is wanted. Of another one it is left alone. */
+START_TEST(recording_wanted)
+{
+	struct help_daemon hd;
+	uint64_t long_enough;
+
+	begin(&hd, "case \"$*\" in *--idle) exec sleep 60;; esac");
+	OK(jobs_add(hd.d.jobs, JOB_SEAL, &a));
+	daemon_job_hurry(&hd.d, &b);
+	long_enough = os_mono_ns() + 4000000000u;
+	HELP_UNTIL(&hd, os_mono_ns() > long_enough);
+	ck_assert_uint_eq(jobs_count(hd.d.jobs, JOB_RUNNING), 1);
+	daemon_job_hurry(&hd.d, &a);
+	HELP_UNTIL(&hd, idle(&hd));
+	ck_assert_str_eq(over, "seal a done\n");
+	end(&hd);
+}
+END_TEST
+
 /* Who cancels work that is being put off means it. */
 START_TEST(cancelled_while_put_off)
 {
@@ -314,4 +333,4 @@ START_TEST(cancelled_while_put_off)
 }
 END_TEST
 
-TEST_MAIN("daemon_jobs", order, makes_way, asked_for_later, cancelled_while_put_off, failures, no_program, cancel, stubborn, refused, history, flood)
+TEST_MAIN("daemon_jobs", order, makes_way, asked_for_later, recording_wanted, cancelled_while_put_off, failures, no_program, cancel, stubborn, refused, history, flood)
