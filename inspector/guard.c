@@ -10,13 +10,14 @@
 #include <unistd.h>
 #include "base/json.h"
 
-static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF };
+static const int signals[] = { SIGSEGV /* first: was_trap() */, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF };
 
 /* For the handler alone. */
 static struct {
 	int fd;
 	uint64_t id;
 	const char *volatile *busy;
+	struct sigaction old[sizeof(signals) / sizeof(signals[0])];
 	uint64_t stack[4096]; /* of the handler: the reason may be that the other one is used up */
 } guard_now;
 
@@ -49,12 +50,26 @@ static void put_number(char **at, const char *end, uint64_t v)
 	put_raw(at, end, digits + n);
 }
 
+/* The replay may have cpuid and rdtsc trap (engine/traps.c): its handler deals with that, and sets the default action where it was something else. */
+static bool was_trap(int signo, siginfo_t *si, void *ctx)
+{
+	const struct sigaction *old = &guard_now.old[0];
+	struct sigaction now;
+
+	if (signo != SIGSEGV || si->si_code != SI_KERNEL || !(old->sa_flags & SA_SIGINFO))
+		return false;
+	old->sa_sigaction(signo, si, ctx);
+	return sigaction(signo, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO;
+}
+
 /* Only what a signal handler may do. */
-static void last_word(int signo)
+static void last_word(int signo, siginfo_t *si, void *ctx)
 {
 	char text[1024], *at = text;
 	const char *end = text + sizeof(text) - 8;
 
+	if (was_trap(signo, si, ctx))
+		return;
 	put_raw(&at, end, "{\"id\":");
 	put_number(&at, end, guard_now.id);
 	put_raw(&at, end, ",\"error\":{\"code\":-");
@@ -90,14 +105,14 @@ void guard_begin(struct inspector *in)
 {
 	const struct itimerval t = { .it_value.tv_sec = INSPECT_CPU_S };
 	const stack_t stack = { .ss_sp = guard_now.stack, .ss_size = sizeof(guard_now.stack) };
-	struct sigaction sa = { .sa_handler = last_word, .sa_flags = SA_ONSTACK | SA_RESETHAND };
+	struct sigaction sa = { .sa_sigaction = last_word, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 
 	guard_now.fd = in->request_fd;
 	guard_now.id = in->request_id;
 	guard_now.busy = (const char *volatile *)&in->busy_with;
 	sigaltstack(&stack, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &sa, NULL);
+		sigaction(signals[i], &sa, &guard_now.old[i]);
 	set_memory(INSPECT_DATA_BYTES);
 	setitimer(ITIMER_PROF, &t, NULL);
 }
@@ -105,10 +120,9 @@ void guard_begin(struct inspector *in)
 void guard_end(void)
 {
 	const struct itimerval off = { 0 };
-	const struct sigaction sa = { .sa_handler = SIG_DFL };
 
 	setitimer(ITIMER_PROF, &off, NULL);
 	set_memory(RLIM_INFINITY);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &sa, NULL);
+		sigaction(signals[i], &guard_now.old[i], NULL);
 }
