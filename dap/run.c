@@ -106,10 +106,13 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 
 	if (d->state == DAP_RUNNING)
 		return errinfo_set(&d->ei, -EBUSY, "the recording is being replayed: pause it first");
-	r = keep_request(d->run, rq, arm);
+	r = breaks_leaving(d, rq->kind, rq->reverse);
+	if (r >= 0)
+		r = keep_request(d->run, rq, arm);
 	if (r < 0)
 		return r;
 	stack_forget(d);
+	sources_forget(d);
 	return go(d);
 }
 
@@ -354,7 +357,9 @@ static int present(struct dap *d, struct run_stop *s)
 	dap_progress_end(d);
 	output_upto(d, d->run->where.event);
 	places_stopped(d, s->kind);
+	stack_stopped(d, s);
 	stop_tell(d, s);
+	sources_stopped(d);
 	return 0;
 }
 
