@@ -441,56 +441,6 @@ int mi_console(struct mi *m, struct buf *out, struct errinfo *ei, const char *fm
 	return console(m, &text, out, ei);
 }
 
-/* The last line that is an object: gdb may have said something before. */
-static int last_object(const struct buf *out, json_t **ret)
-{
-	size_t end = out->len;
-
-	while (end > 0) {
-		const char *nl = memrchr(out->data, '\n', end), *from = nl ? nl + 1 : (const char *)out->data;
-		size_t n = (size_t)((const char *)out->data + end - from);
-
-		if (n > 0 && *from == '{')
-			return jsonx_parse(from, n, ret, NULL);
-		if (!nl)
-			break;
-		end = (size_t)(nl - (const char *)out->data);
-	}
-	return -ENOENT;
-}
-
-int mi_monitor(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, ...)
-{
-	CLEANUP(buf_done) struct buf text = { 0 };
-	CLEANUP(buf_done) struct buf out = { 0 };
-	CLEANUP(jsonx_unrefp) json_t *j = NULL;
-	struct errinfo cause = { 0 };
-	const char *error;
-	va_list ap;
-	int r;
-
-	buf_printf(&text, "monitor hermit ");
-	va_start(ap, fmt);
-	put_format(&text, fmt, ap);
-	va_end(ap);
-	buf_printf(&text, " --json");
-	r = console(m, &text, &out, &cause);
-	if (r == 0 || r == -EREMOTEIO) { /* the server's own words are better than gdb's about a failed packet */
-		int e = buf_error(&out) ? buf_error(&out) : last_object(&out, &j);
-
-		error = mi_str(j, "error");
-		if (error)
-			return errinfo_set(ei, -EREMOTEIO, "%s", error);
-		if (r == 0 && e < 0)
-			return errinfo_set(ei, ERR_PROTOCOL, "%s: the server's answer is no JSON", buf_cstr(&text));
-	}
-	if (r < 0)
-		return errinfo_set(ei, r, "%s", cause.text);
-	if (ret)
-		*ret = TAKE(j);
-	return 0;
-}
-
 void mi_interrupt(struct mi *m)
 {
 	(void)proc_signal(&m->proc, SIGINT);
@@ -518,12 +468,34 @@ static int make_pipe(int p[2], int ours)
 	return fcntl(p[ours], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
+/* Our environment but for the language: gdb's texts are compared, and its strings shall be UTF-8. Owned, its strings are borrowed; NULL when out of memory. */
+static const char **gdb_environment(void)
+{
+	size_t n = 0, kept = 0;
+	const char **env;
+
+	while (environ[n])
+		n++;
+	env = os_calloc(n + 2, sizeof(*env));
+	if (!env)
+		return NULL;
+	env[kept++] = "LC_ALL=C.UTF-8";
+	for (size_t i = 0; i < n; i++)
+		if (!str_has_prefix(environ[i], "LC_ALL=") && !str_has_prefix(environ[i], "LANGUAGE="))
+			env[kept++] = environ[i];
+	return env;
+}
+
 static int spawn(struct mi *m, struct errinfo *ei)
 {
 	CLEANUP(pipes_done) struct pipes p = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	struct proc_options opt = { .argv = m->opt.argv, .new_group = true, .die_with_us = true };
+	CLEANUP(freep) const char **env = gdb_environment();
 	int r;
 
+	if (!env)
+		return errinfo_set_r(ei, -ENOMEM, "start gdb");
+	opt.envp = env;
 	if ((r = make_pipe(p.in, 1)) < 0 || (r = make_pipe(p.out, 0)) < 0 || (r = make_pipe(p.err, 0)) < 0)
 		return errinfo_set_r(ei, r, "make a pipe to gdb");
 	opt.fds = (const struct proc_fd[]){ { p.in[0], 0 }, { p.out[1], 1 }, { p.err[1], 2 } };

@@ -112,6 +112,7 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 	if (r < 0)
 		return r;
 	stack_forget(d);
+	sources_forget(d);
 	return go(d);
 }
 
@@ -357,6 +358,7 @@ static int present(struct dap *d, struct run_stop *s)
 	output_upto(d, d->run->where.event);
 	places_stopped(d, s->kind);
 	stop_tell(d, s);
+	sources_stopped(d);
 	return 0;
 }
 

@@ -230,10 +230,13 @@ static void flush(struct dap *d)
 /* --- requests --- */
 
 struct initialize_args {
+	const char *client, *paths;
 	bool lines, columns, progress, start, memory, invalidated, ansi;
 };
 
 static const struct arg initialize_table[] = {
+	ARG(STR, struct initialize_args, client, "clientID"),
+	ARG(STR, struct initialize_args, paths, "pathFormat"),
 	ARG(BOOL, struct initialize_args, lines, "linesStartAt1", .def = 1),
 	ARG(BOOL, struct initialize_args, columns, "columnsStartAt1", .def = 1),
 	ARG(BOOL, struct initialize_args, progress, "supportsProgressReporting"),
@@ -243,6 +246,17 @@ static const struct arg initialize_table[] = {
 	ARG(BOOL, struct initialize_args, ansi, "supportsANSIStyling"),
 	{ .name = NULL },
 };
+
+/* No capability says which clients show machine code where there is no source. */
+static bool shows_machine_code(const char *client)
+{
+	static const char *const ids[] = { "vscode", "visualstudio", "theia" };
+
+	for (size_t i = 0; client && i < ARRAY_SIZE(ids); i++)
+		if (strcmp(client, ids[i]) == 0)
+			return true;
+	return false;
+}
 
 static int initialize(struct dap *d, const void *args, json_t *body)
 {
@@ -257,7 +271,9 @@ static int initialize(struct dap *d, const void *args, json_t *body)
 					 .start_debugging = a->start,
 					 .memory_event = a->memory,
 					 .invalidated = a->invalidated,
-					 .ansi = a->ansi };
+					 .ansi = a->ansi,
+					 .uris = a->paths && strcmp(a->paths, "uri") == 0,
+					 .machine_code = shows_machine_code(a->client) };
 	d->state = DAP_READY;
 	return 0;
 }
@@ -348,6 +364,17 @@ static void dispatch(struct dap *d)
 
 /* --- the loop --- */
 
+/* Nothing else is to be done. */
+static int idle(struct dap *d)
+{
+	int run = run_timeout(d), output = output_timeout(d);
+	int r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+
+	if (r >= 0 && !json_array_size(d->queue) && !run_has_stop(d))
+		output_tick(d);
+	return r;
+}
+
 static int step_session(struct dap *d)
 {
 	int r = 0;
@@ -357,7 +384,7 @@ static int step_session(struct dap *d)
 	else if (json_array_size(d->queue))
 		dispatch(d);
 	else
-		r = dap_pump(d, run_timeout(d));
+		r = idle(d);
 	d->cancelled = false;
 	if (r >= 0)
 		r = run_tick(d);

@@ -87,12 +87,12 @@ static const char *describe_place(struct dap *d, const struct run_stop *s, struc
 	return stop_reason_of(s->kind);
 }
 
-/* An armed server says SIGTRAP where it has arrived. */
+/* An armed server says SIGTRAP where it has arrived, or no signal ("0") when that is another thread's turn. */
 static bool arrived(const struct run_stop *s)
 {
 	const char *name = mi_str(s->mi, "signal-name");
 
-	return (s->kind == RUN_PLACE || s->kind == RUN_LAST_WRITE) && name && strcmp(name, "SIGTRAP") == 0;
+	return (s->kind == RUN_PLACE || s->kind == RUN_LAST_WRITE) && name && (strcmp(name, "SIGTRAP") == 0 || strcmp(name, "0") == 0);
 }
 
 int stop_name(struct dap *d, struct run_stop *s)

@@ -6,6 +6,7 @@ const {pipeline} = require("node:stream/promises");
 
 const ANSWER_MS = 10000;
 const ANSWER_MAX = 8 << 20;
+const WORDS = {ECONNREFUSED: "it is not at work (connection refused)", ENOTFOUND: "there is no such host", UND_ERR_SOCKET: "the connection broke off"};
 
 class HermitdError extends Error {
 	constructor(message, status = 0) {
@@ -32,8 +33,8 @@ class Hermitd {
 		this.token = token;
 	}
 
-	/* A redirection would take the token elsewhere. */
-	async #fetch(path, signal) {
+	/* A redirection would take the token elsewhere. A kept connection may be one that hermitd has closed meanwhile: once more, then. */
+	async #fetch(path, signal, again = true) {
 		const headers = this.token ? {Authorization: `Bearer ${this.token}`} : {};
 		let response = null;
 
@@ -42,7 +43,9 @@ class Hermitd {
 		} catch (error) {
 			const why = error.name === "TimeoutError" ? "no answer" : error.cause?.code ?? error.cause?.message ?? error.message;
 
-			throw new HermitdError(`hermitd at ${this.origin}: ${why}`);
+			if (again && why === "UND_ERR_SOCKET")
+				return this.#fetch(path, signal, false);
+			throw new HermitdError(`hermitd at ${this.origin}: ${WORDS[why] ?? why}`);
 		}
 		if (!response.ok)
 			throw new HermitdError(`hermitd at ${this.origin}: ${await explain(response)}`, response.status);

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	(void)argv;
 	shape.next = &shape;
 	for (i = 0; i < 10; i++)
-		add(i); /* the loop */
+		add(i); /* calling add */
 	change(&p); /* after the loop */
 	change(&p); /* again */
 	strcpy(text, "bye"); /* the copy */
