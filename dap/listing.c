@@ -138,6 +138,17 @@ static int make(struct dap *d, uint64_t addr, struct listing *ret)
 
 /* --- keeping them --- */
 
+/* The line of the instruction that holds addr, from 1. */
+static size_t line_around(const struct listing *l, uint64_t addr)
+{
+	size_t line = 0;
+
+	for (size_t i = 1; i < l->n && l->addr[i] <= addr; i++)
+		line = i + 1;
+	return line && addr - l->addr[line - 1] < 15 ? line : 0;
+}
+
+/* The same of the instruction that begins there. */
 static size_t line_at(const struct listing *l, uint64_t addr)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -175,21 +186,22 @@ static bool same_text(const struct listing *a, const struct listing *b)
 	return a->text.len == b->text.len && !memcmp(a->text.data, b->text.data, a->text.len);
 }
 
-/* Makes it anew; the old one stays when it says the same. */
-static int remake(struct dap *d, uint64_t addr, struct listing **l)
+/* Makes the one for an address; one that says the same stays. */
+static int remake(struct dap *d, uint64_t addr, struct listing **ret)
 {
 	struct dap_sources *s = d->sources;
 	struct listing made CLEANUP(clear) = { 0 };
-	uint64_t from = *l ? (*l)->from : addr;
-	int r = make(d, from, &made);
+	int r = make(d, addr, &made);
+	size_t i = 0;
 
 	if (r < 0)
 		return r;
-	if (!*l || !same_text(*l, &made)) {
-		made.from = from;
-		*l = keep(s, &made);
-	}
-	(*l)->generation = s->generation;
+	while (i < LISTINGS_MAX && !(s->listing[i].id && same_text(&s->listing[i], &made)))
+		i++;
+	if (i == LISTINGS_MAX)
+		made.from = addr;
+	*ret = i < LISTINGS_MAX ? &s->listing[i] : keep(s, &made);
+	(*ret)->generation = s->generation;
 	return 0;
 }
 
@@ -199,15 +211,13 @@ int listing_of(struct dap *d, uint64_t addr, const struct listing **ret, int64_t
 	int r = 0;
 
 	/* libraries came or went since then: other code may lie there now */
-	if (!l || l->generation != d->sources->generation)
+	if (l && l->generation != d->sources->generation)
+		r = remake(d, l->from, &l);
+	if (r == 0 && (!l || !line_at(l, addr)))
 		r = remake(d, addr, &l);
-	if (r == 0 && !line_at(l, addr)) {
-		l = NULL;
-		r = remake(d, addr, &l);
-	}
 	if (r < 0)
 		return r;
 	*ret = l;
-	*ret_line = (int64_t)line_at(l, addr);
+	*ret_line = (int64_t)line_around(l, addr);
 	return *ret_line ? 0 : -ENOENT;
 }
