@@ -94,8 +94,9 @@ static int put_message(const struct point *p, bool verified, json_t *body)
 	int r = 0;
 
 	if (!verified) {
-		if (p->message)
-			buf_printf(&b, "%s", p->message);
+		size_t n = p->message ? strlen(p->message) : 0;
+
+		buf_printf(&b, "%.*s", (int)(p->pending && n && p->message[n - 1] == '.' ? n - 1 : n), p->message ? p->message : "");
 		if (p->pending)
 			buf_printf(&b, "%sit is looked for again whenever the program loads a library", p->message ? "; " : "");
 		r = jsonx_set_str(body, "reason", p->pending ? "pending" : "failed");
@@ -195,7 +196,10 @@ bool breaks_record(struct dap *d, const struct mi_record *rec)
 		return false;
 	if (rec->kind == MI_NOTIFY && rec->name)
 		return take_notice(d, rec);
-	return rec->kind == MI_CONSOLE && log_record(d, rec);
+	if (rec->kind == MI_CONSOLE && log_record(d, rec))
+		return true;
+	/* of a run that the client does not see */
+	return d->breaks->own && (rec->kind == MI_CONSOLE || rec->kind == MI_TARGET);
 }
 
 /* --- conditions --- */
@@ -273,7 +277,7 @@ static int parse_spec(struct dap *d, struct point *p)
 	p->logs = true;
 	r = log_parse(log, &parts, &d->ei);
 	if (r >= 0)
-		r = log_setup(d);
+		r = breaks_python(d);
 	return r >= 0 ? log_define(d, p->id, parts, 0, false) : r;
 }
 

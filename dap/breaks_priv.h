@@ -110,8 +110,6 @@ int breaks_run_to_end(struct dap *d, const char *title, int64_t until, bool *ret
 
 /* --- log points (logpoints.c) --- */
 
-/* Loads the function that conditions call. -EREMOTEIO with d->ei: this gdb cannot. */
-int log_setup(struct dap *d) MUST_CHECK;
 /* Tells gdb what the log point of this id prints. limit: stops after so many lines, 0 = never; positions: each line says where it is. */
 int log_define(struct dap *d, int64_t id, const json_t *parts, uint64_t limit, bool positions) MUST_CHECK;
 /* Console output: true when it came from a log point. */

@@ -299,11 +299,11 @@ static bool is_over(const struct point *p, bool reverse)
 	return p->at_least && !reverse && hit_skip(&p->hit, p->at, reverse) == HIT_NEVER;
 }
 
-/* Tells gdb which hits to pass over. */
-static int prepare_point(struct dap *d, struct point *p, bool reverse)
+/* Tells gdb which hits to pass over. Where none is wanted, gdb need not stop at any; but a step meets few, and goes on to be counted. */
+static int prepare_point(struct dap *d, struct point *p, bool step, bool reverse)
 {
 	uint64_t skip = p->at ? hit_skip(&p->hit, p->at, reverse) : 0;
-	bool off = skip == HIT_NEVER;
+	bool off = skip == HIT_NEVER && (!step || p->at_least);
 	int r = 0;
 
 	if (off != p->off)
@@ -319,7 +319,7 @@ static int prepare_point(struct dap *d, struct point *p, bool reverse)
 	return r;
 }
 
-static int prepare(struct dap *d, bool reverse)
+static int prepare(struct dap *d, bool step, bool reverse)
 {
 	struct dap_breaks *b = d->breaks;
 	int r = settle_all(d);
@@ -333,7 +333,7 @@ static int prepare(struct dap *d, bool reverse)
 		r = learn_places(d);
 	for (size_t i = 0; i < b->n && r >= 0; i++)
 		if (counts(b->points[i]))
-			r = prepare_point(d, b->points[i], reverse);
+			r = prepare_point(d, b->points[i], step, reverse);
 	return r;
 }
 
@@ -360,7 +360,7 @@ static int leave_counted(struct dap *d, enum run_kind kind, bool reverse)
 		return 0;
 	}
 	b->own = true;
-	r = prepare(d, reverse);
+	r = prepare(d, kind == RUN_STEP, reverse);
 	b->own = false;
 	return r;
 }

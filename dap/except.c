@@ -16,31 +16,35 @@
 
 /* --- filters --- */
 
-enum filter_kind { FILTER_CATCH, FILTER_FUNCTION, FILTER_SIGNAL, FILTER_CALLS };
+enum filter_kind { FILTER_CXX, FILTER_FUNCTION, FILTER_SIGNAL, FILTER_CALLS };
 
 struct filter {
 	const char *id, *label, *description, *condition; /* condition: its description; NULL = none */
 	enum filter_kind kind;
 	bool on;
-	const char *what; /* CATCH: MI command; FUNCTION: names; CALLS: names, NULL = the condition's */
+	const char *what; /* CXX, FUNCTION: names; CALLS: names, NULL = the condition's */
 	const char *only; /* CALLS: condition */
+	struct {
+		const char *what, *only;
+	} also[2];        /* more calls with other conditions */
 };
 
 /* The kernel's -ENOSYS stands in rax at the entry of a call. */
 #define AT_ENTRY "$rax == -38"
 #define AT_RETURN "$rax != -38"
-#define NEW_PROCESS /* clone and clone3 without CLONE_THREAD, and the others */ \
-	" && ($orig_rax != 56 || ($rdi & 0x10000) == 0) && ($orig_rax != 435 || (*(unsigned long *) $rdi & 0x10000) == 0)"
+/* Threads are made by clone() and clone3() as well: with CLONE_THREAD. The number of the call is gone at its return. */
+#define NO_THREAD "($rdi & 0x10000) == 0"
+#define NO_THREAD_3 "(*(unsigned long *) $rdi & 0x10000) == 0"
 
 static const struct filter filters[] = {
 	/* clang-format off */
-	{ .id = "throw", .label = "C++: throw", .kind = FILTER_CATCH, .what = "-catch-throw",
+	{ .id = "throw", .label = "C++: throw", .kind = FILTER_CXX, .what = "__cxa_throw",
 	  .description = "Stops where a C++ exception is thrown.",
 	  .condition = "Regular expression for the exception's type" },
-	{ .id = "rethrow", .label = "C++: rethrow", .kind = FILTER_CATCH, .what = "-catch-rethrow",
+	{ .id = "rethrow", .label = "C++: rethrow", .kind = FILTER_CXX, .what = "__cxa_rethrow",
 	  .description = "Stops where a C++ exception is thrown again.",
 	  .condition = "Regular expression for the exception's type" },
-	{ .id = "catch", .label = "C++: catch", .kind = FILTER_CATCH, .what = "-catch-catch",
+	{ .id = "catch", .label = "C++: catch", .kind = FILTER_CXX, .what = "__cxa_begin_catch",
 	  .description = "Stops where a C++ exception is caught.",
 	  .condition = "Regular expression for the exception's type" },
 	{ .id = "rust_panic", .label = "Rust: panic", .kind = FILTER_FUNCTION, .what = "rust_panic",
@@ -53,7 +57,8 @@ static const struct filter filters[] = {
 	{ .id = "syscall", .label = "System calls", .kind = FILTER_CALLS,
 	  .description = "Stops at the entry and at the return of system calls.",
 	  .condition = "Names or numbers of calls: openat write; without any all calls" },
-	{ .id = "fork", .label = "New process", .kind = FILTER_CALLS, .what = "fork vfork clone clone3", .only = AT_RETURN NEW_PROCESS,
+	{ .id = "fork", .label = "New process", .kind = FILTER_CALLS, .what = "fork vfork", .only = AT_RETURN,
+	  .also = { { "clone", AT_RETURN " && " NO_THREAD }, { "clone3", AT_RETURN " && " NO_THREAD_3 } },
 	  .description = "Stops when fork, vfork or clone has made a process (not a thread)." },
 	{ .id = "exec", .label = "New program", .kind = FILTER_CALLS, .what = "execve execveat", .only = AT_ENTRY,
 	  .description = "Stops where the process is about to execute another program." },
@@ -79,7 +84,7 @@ struct dap_except {
 	/* of the last stop */
 	const struct filter *hit; /* NULL = it was no exception, or a signal without filter */
 	json_t *mi;               /* owned; NULL = no stop yet */
-	bool signal;
+	bool signal, exception;
 };
 
 int except_new(struct dap_except **ret)
@@ -132,19 +137,28 @@ static int last_number(struct dap *d, struct active *a)
 	return r < 0 ? r : take_number(a, mi_int(j, "value", 0));
 }
 
-static int set_catch(struct dap *d, struct active *a, const char *condition)
+/* A breakpoint in the C++ runtime; libraries bring it later. */
+static int set_cxx(struct dap *d, struct active *a, const char *condition)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	struct buf b CLEANUP(buf_done) = { 0 };
-	int r;
+	struct buf c CLEANUP(buf_done) = { 0 }, b CLEANUP(buf_done) = { 0 };
+	int r = breaks_python(d);
 
-	buf_printf(&b, "%s", a->f->what);
+	if (r < 0)
+		return r;
 	if (condition) {
-		buf_printf(&b, " -r ");
-		mi_quote(&b, condition);
+		buf_printf(&c, "$_hermit_type(\"%s\", ", a->f->id);
+		mi_quote(&c, condition);
+		buf_printf(&c, ")");
+		buf_printf(&b, "-c ");
+		mi_quote(&b, buf_cstr(&c));
 	}
-	r = mi_command(d->mi, &j, &d->ei, "%s", buf_cstr(&b));
-	return r < 0 ? r : take_number(a, mi_int(json_object_get(j, "bkpt"), "number", 0));
+	r = mi_command(d->mi, &j, &d->ei, "-break-insert -f %s --function %s", buf_cstr(&b), a->f->what);
+	if (r >= 0)
+		r = take_number(a, mi_int(json_object_get(j, "bkpt"), "number", 0));
+	if (r >= 0 && json_object_get(json_object_get(j, "bkpt"), "pending"))
+		r = errinfo_set(&d->ei, -EREMOTEIO, "no C++ runtime is loaded (yet)");
+	return r;
 }
 
 /* The next word of *s; false: there is none. */
@@ -212,30 +226,39 @@ static bool harmless_words(const char *s)
 	return !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:,; \t")];
 }
 
-static int set_calls(struct dap *d, struct active *a, const char *condition)
+/* only: NULL = no condition. */
+static int catch_calls(struct dap *d, struct active *a, const char *names, const char *only)
 {
-	const char *s = a->f->what ? a->f->what : condition ? condition : "";
 	struct buf b CLEANUP(buf_done) = { 0 };
 	char word[64];
 	int r;
 
-	if (!harmless_words(s))
-		return errinfo_set(&d->ei, -EINVAL, "'%.60s' is no list of system calls", condition);
 	buf_printf(&b, "catch syscall");
-	while (next_word(&s, word, sizeof(word)))
+	while (next_word(&names, word, sizeof(word)))
 		buf_printf(&b, " %s", word);
 	r = mi_console(d->mi, NULL, &d->ei, "%s", buf_cstr(&b));
 	if (r >= 0)
 		r = last_number(d, a);
-	if (r < 0 || !a->f->only)
+	return r < 0 || !only ? r : mi_command(d->mi, NULL, &d->ei, "-break-condition %" PRId64 " \"%s\"", a->number[a->n - 1], only);
+}
+
+static int set_calls(struct dap *d, struct active *a, const char *condition)
+{
+	const struct filter *f = a->f;
+	const char *names = f->what ? f->what : condition ? condition : "";
+	/* conditions are C, whatever the program's language */
+	int r = mi_command(d->mi, NULL, &d->ei, "-gdb-set language c"), r2;
+
+	if (r < 0)
 		return r;
-	/* the condition is C, whatever the program's language */
-	r = mi_command(d->mi, NULL, &d->ei, "-gdb-set language c");
-	if (r >= 0)
-		r = mi_command(d->mi, NULL, &d->ei, "-break-condition %" PRId64 " \"%s\"", a->number[0], a->f->only);
-	if (r >= 0)
-		r = mi_command(d->mi, NULL, &d->ei, "-gdb-set language auto");
-	return r;
+	if (harmless_words(names))
+		r = catch_calls(d, a, names, f->only);
+	else
+		r = errinfo_set(&d->ei, -EINVAL, "'%.60s' is no list of system calls", condition);
+	for (size_t i = 0; i < ARRAY_SIZE(f->also) && f->also[i].what && r >= 0; i++)
+		r = catch_calls(d, a, f->also[i].what, f->also[i].only);
+	r2 = mi_command(d->mi, NULL, &d->ei, "-gdb-set language auto");
+	return r < 0 ? r : r2;
 }
 
 static int clear_filters(struct dap *d)
@@ -265,7 +288,7 @@ static const struct filter *find_filter(const char *id)
 static int set_filter(struct dap *d, const char *id, const char *condition, json_t *list)
 {
 	static int (*const set[])(struct dap *d, struct active *a, const char *condition) = {
-		[FILTER_CATCH] = set_catch, [FILTER_FUNCTION] = set_functions, [FILTER_SIGNAL] = set_signals, [FILTER_CALLS] = set_calls,
+		[FILTER_CXX] = set_cxx, [FILTER_FUNCTION] = set_functions, [FILTER_SIGNAL] = set_signals, [FILTER_CALLS] = set_calls,
 	};
 	struct dap_except *e = d->except;
 	struct active *a = &e->active[e->n];
@@ -342,31 +365,36 @@ int except_value(struct dap *d, const char *expr, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-int except_type(struct dap *d, char **ret)
+int except_thrown(struct dap *d, const char *kind, json_t **ret)
 {
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	struct buf out CLEANUP(buf_done) = { 0 };
 	struct errinfo ignored = { 0 };
-	int64_t thread = MAX(run_where(d)->thread_id, 1);
-	int r = mi_command(d->mi, &j, &ignored, "-var-create --thread %" PRId64 " --frame 0 - * $_exception", thread);
+	int r = breaks_python(d);
 
-	if (r < 0 && r != -EREMOTEIO)
-		return r;
-	*ret = os_strdup(r >= 0 && mi_str(j, "type") ? mi_str(j, "type") : "");
 	if (r >= 0)
-		r = mi_command(d->mi, NULL, &ignored, "-var-delete %s", mi_str(j, "name"));
-	return *ret ? (r == -EREMOTEIO ? 0 : r) : -ENOMEM;
+		r = mi_console(d->mi, &out, &ignored, "python exception('%s')", kind);
+	if (r >= 0)
+		r = jsonx_parse((const char *)out.data, out.len, ret, &ignored);
+	if (r == -EREMOTEIO || r == ERR_CORRUPT) {
+		*ret = json_object();
+		r = *ret ? 0 : -ENOMEM;
+	}
+	return r;
 }
 
 static int describe_filter(struct dap *d, struct run_stop *s, const struct filter *f)
 {
 	const char *call = mi_str(s->mi, "syscall-name"), *reason = mi_str(s->mi, "reason");
 	struct buf b CLEANUP(buf_done) = { 0 };
-	char *type CLEANUP(freep) = NULL, *rax CLEANUP(freep) = NULL;
+	json_t *thrown CLEANUP(jsonx_unrefp) = NULL;
+	char *rax CLEANUP(freep) = NULL;
 	int r = 0;
 
-	if (f->kind == FILTER_CATCH) {
-		r = except_type(d, &type);
-		buf_printf(&b, "%s%s%s", f->label, type && *type ? " of " : "", type ? type : "");
+	if (f->kind == FILTER_CXX) {
+		r = except_thrown(d, f->id, &thrown);
+		buf_printf(&b, "%s", f->label);
+		if (r >= 0 && mi_str(thrown, "type"))
+			buf_printf(&b, " of %s", mi_str(thrown, "type"));
 	} else if (f->kind == FILTER_CALLS && call && strcmp(reason, "syscall-return") == 0) {
 		r = except_value(d, "(long) $rax", &rax);
 		buf_printf(&b, "%s has returned %s", call, rax && *rax ? rax : "?");
@@ -405,6 +433,8 @@ int except_judge(struct dap *d, struct run_stop *s)
 	e->mi = json_incref((json_t *)s->mi);
 	e->hit = filter_of_number(e, mi_int(s->mi, "bkptno", 0));
 	e->signal = reason && strcmp(reason, "signal-received") == 0 && strcmp(s->reason, "exception") == 0 && mi_str(s->mi, "signal-name");
+	/* at the crash, where a session may begin, gdb was told of no signal */
+	e->exception = strcmp(s->reason, "exception") == 0;
 	if (e->hit)
 		return describe_filter(d, s, e->hit);
 	return e->signal ? describe_signal(d, s) : 0;
@@ -417,5 +447,6 @@ struct except_stop except_last(const struct dap *d)
 	return (struct except_stop){ .mi = e->mi,
 				     .filter = e->hit ? e->hit->id : NULL,
 				     .signal = e->signal,
-				     .cxx = e->hit && e->hit->kind == FILTER_CATCH };
+				     .exception = e->exception,
+				     .cxx = e->hit && e->hit->kind == FILTER_CXX };
 }

@@ -136,36 +136,36 @@ static int put_signal(struct dap *d, const char *name, const char *meaning, json
 
 /* --- C++ exceptions and the rest --- */
 
-/* what() of those that have it: a call in a copy of the process that is thrown away. gdb prints the address in front of a string. */
-static int put_what(struct dap *d, json_t *details)
+static int put_exception(struct dap *d, const char *kind, json_t *body)
 {
-	char *text CLEANUP(freep) = NULL;
-	int r = except_value(d, "$_exception.what()", &text);
-	const char *quote = r >= 0 ? strchr(text, '"') : NULL;
+	json_t *thrown CLEANUP(jsonx_unrefp) = NULL, *details CLEANUP(jsonx_unrefp) = NULL;
+	const char *type, *what;
+	int r = except_thrown(d, kind, &thrown);
 
-	return r >= 0 && quote ? jsonx_set_new(details, "message", jsonx_string_lossy(quote, strlen(quote))) : r;
-}
-
-static int put_exception(struct dap *d, json_t *body)
-{
-	char *type CLEANUP(freep) = NULL;
-	json_t *details CLEANUP(jsonx_unrefp) = json_pack("{ss}", "evaluateName", "$_exception");
-	const char *message;
-	int r = details ? except_type(d, &type) : -ENOMEM;
-
-	if (r >= 0 && *type)
-		r = jsonx_set_str(details, "fullTypeName", type);
-	if (r >= 0 && *type)
-		r = jsonx_set_str(details, "typeName", type);
-	if (r >= 0)
-		r = put_what(d, details);
 	if (r < 0)
 		return r;
-	message = mi_str(details, "message");
-	r = jsonx_set_str(body, "exceptionId", *type ? type : "C++ exception");
-	if (r >= 0 && message)
-		r = jsonx_set_str(body, "description", message);
+	type = mi_str(thrown, "type");
+	what = mi_str(thrown, "what");
+	details = json_pack("{ss* ss* ss*}", "fullTypeName", type, "typeName", type, "message", what);
+	r = details ? jsonx_set_str(body, "exceptionId", type ? type : "C++ exception") : -ENOMEM;
+	if (r >= 0 && what)
+		r = jsonx_set_str(body, "description", what);
 	return r >= 0 ? json_object_set(body, "details", details) : r;
+}
+
+/* A signal is about to be delivered that gdb has not told of. */
+static int put_silent_signal(struct dap *d, json_t *body)
+{
+	struct buf name CLEANUP(buf_done) = { 0 };
+	int64_t signo;
+	int r = number_of(d, "si_signo", &signo);
+
+	if (r < 0)
+		return r;
+	if (signo <= 0)
+		return errinfo_set(&d->ei, -EINVAL, "the last stop was no exception");
+	buf_printf(&name, "SIG%s", sigabbrev_np((int)signo) ?: "?");
+	return put_signal(d, buf_cstr(&name), sigdescr_np((int)signo), body);
 }
 
 static int exception_info(struct dap *d, const void *args, json_t *body)
@@ -177,11 +177,13 @@ static int exception_info(struct dap *d, const void *args, json_t *body)
 	(void)args;
 	if (s.signal)
 		return put_signal(d, mi_str(s.mi, "signal-name"), mi_str(s.mi, "signal-meaning"), body);
+	if (!s.filter && s.exception)
+		return put_silent_signal(d, body);
 	if (!s.filter)
 		return errinfo_set(&d->ei, -EINVAL, "the last stop was no exception");
 	r = jsonx_set_str(body, "breakMode", "always");
 	if (r >= 0 && s.cxx)
-		return put_exception(d, body);
+		return put_exception(d, s.filter, body);
 	if (r >= 0)
 		r = jsonx_set_str(body, "exceptionId", s.filter);
 	return r >= 0 && call ? jsonx_set_str(body, "description", call) : r;

@@ -1,4 +1,4 @@
-/* Log points: breakpoints whose condition prints and is false (logpoints.py), and a log point over the whole recording at once. */
+/* Log points: breakpoints whose condition prints and is false (gdb.py), and a log point over the whole recording at once. */
 #define LOG_AREA "dap.log"
 #include "dap/breaks_priv.h"
 
@@ -15,7 +15,7 @@
 #define LOG_LINE_BYTES_MAX (1u << 20)
 
 static const char script[] =
-#include "dap/logpoints.inc"
+#include "dap/gdb.inc"
 	;
 
 static void put_hex(struct buf *b, const char *s)
@@ -24,7 +24,7 @@ static void put_hex(struct buf *b, const char *s)
 		buf_printf(b, "%02x", (unsigned char)*s);
 }
 
-int log_setup(struct dap *d)
+int breaks_python(struct dap *d)
 {
 	struct dap_breaks *b = d->breaks;
 	struct buf hex CLEANUP(buf_done) = { 0 };
@@ -41,7 +41,7 @@ int log_setup(struct dap *d)
 			log_debug("log points: %s", why.text);
 	}
 	if (b->python == PYTHON_NONE)
-		return errinfo_set(&d->ei, -EREMOTEIO, "log points need a gdb with Python");
+		return errinfo_set(&d->ei, -EREMOTEIO, "this needs a gdb with Python");
 	return 0;
 }
 
@@ -55,7 +55,7 @@ int log_define(struct dap *d, int64_t id, const json_t *parts, uint64_t limit, b
 	if (r < 0)
 		return r;
 	put_hex(&hex, text);
-	return mi_console(d->mi, NULL, &d->ei, "python hermit_log.define(%" PRId64 ", '%s')", id, buf_cstr(&hex));
+	return mi_console(d->mi, NULL, &d->ei, "python hermit.define(%" PRId64 ", '%s')", id, buf_cstr(&hex));
 }
 
 /* --- lines --- */
@@ -244,7 +244,7 @@ static int log_at(struct dap *d, const char *location, const char *condition, co
 	int r = log_parse(text, &parts, &d->ei);
 
 	if (r >= 0)
-		r = log_setup(d);
+		r = breaks_python(d);
 	if (r < 0)
 		return r;
 	b->lines = json_array();

@@ -7,12 +7,18 @@
 /* --- stack.c, vars.c: threads, frames, scopes, variables, evaluation --- */
 int stack_new(struct dap_stack **ret) MUST_CHECK;
 void stack_free(struct dap_stack *s);
+/* A gdb has started: its settings for values, and the printers of this machine's libraries. */
+void stack_setup(struct dap *d);
 /* All references (frames, variables) end: called before the guest runs. */
 void stack_forget(struct dap *d);
+/* A stop that the client is about to see: what a function returned is kept. */
+void stack_stopped(struct dap *d, const struct run_stop *stop);
 /* gdb's thread and frame level of a frameId. -ENOENT with d->ei: it is from before the last run. frame_id 0: the thread of the last stop, level 0. */
 int stack_frame(struct dap *d, int64_t frame_id, int *ret_thread, int *ret_level) MUST_CHECK;
 /* Address and size in bytes of an lvalue in a frame. -EINVAL with d->ei: it has no address. */
 int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *ret_addr, uint64_t *ret_len) MUST_CHECK;
+/* The expression of a variable that was listed under a variablesReference, and a frame for it; owned. -EINVAL with d->ei: it has none, -ENOENT: it is from before. */
+int stack_variable(struct dap *d, int64_t variables_reference, const char *name, int64_t *ret_frame, char **ret_expr) MUST_CHECK;
 /* What an expression or line typed in the debug console gives, as text; the guard against side effects applies. new reference in body: result, variablesReference ... */
 int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char *context, json_t *body) MUST_CHECK;
 
@@ -27,6 +33,9 @@ int breaks_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
 bool breaks_record(struct dap *d, const struct mi_record *rec);
 /* "log-all LOCATION TEXT": a log point over the whole recording, at once; the session comes back to where it was. condition NULL = none. */
 int breaks_log_all(struct dap *d, const char *location, const char *condition, const char *text, json_t *body) MUST_CHECK;
+
+/* Loads gdb.py into gdb. -EREMOTEIO with d->ei: this gdb has no Python. */
+int breaks_python(struct dap *d) MUST_CHECK;
 
 /* --- except.c: filters, exceptionInfo --- */
 int except_new(struct dap_except **ret) MUST_CHECK;

@@ -35,8 +35,10 @@ static void listing_done(struct listing *l)
 {
 	row_done(&l->rows);
 	filter_run_free(l->run);
-	filter_free(l->filter);
 	evindex_release(&l->view);
+	if (l->filter)
+		evindex_trim(l->rec->evindex);
+	filter_free(l->filter);
 }
 
 static int set_filter(struct listing *l, const char *text)
@@ -275,6 +277,7 @@ static int event_marks(struct dap *d, const struct evindex_view *v, bool all)
 	if (p->marks && p->marks_n == v->n && p->marks_all == all)
 		return 0;
 	r = make_marks(d, v, all, &made);
+	evindex_trim(p->recorded->evindex);
 	if (r < 0)
 		return r;
 	jsonx_unrefp(&p->marks);
