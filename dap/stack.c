@@ -356,7 +356,7 @@ static json_t *frame_source(struct dap *d, const json_t *mi, int64_t *ret_line)
 
 	*ret_line = sources_line_out(d, mi_int(mi, "line", 0));
 	if (json_is_null(source))
-		source = sources_of_code(d, mi_addr(mi, "addr"), ret_line);
+		source = sources_of_code(d, mi, ret_line);
 	return json_is_null(source) ? NULL : TAKE(source);
 }
 
