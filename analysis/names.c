@@ -74,18 +74,19 @@ static bool make_room(struct names *t)
 	return t->n < t->n_slots / 2 || grow_slots(t);
 }
 
+uint32_t names_find(const struct names *t, const char *s, size_t n)
+{
+	n = strnlen(s, n);
+	return n && t->n_slots ? *find_slot(t, s, n) : 0;
+}
+
 uint32_t names_add(struct names *t, const char *s, size_t n)
 {
-	uint32_t *slot;
+	uint32_t *slot, number = names_find(t, s, n);
 
 	n = strnlen(s, n);
-	if (!n)
-		return 0;
-	if (t->n_slots) {
-		slot = find_slot(t, s, n);
-		if (*slot)
-			return *slot;
-	}
+	if (!n || number)
+		return number;
 	if (t->n >= NAMES_MAX || n >= NAMES_BYTES_MAX - t->text.len || !make_room(t)) {
 		t->full = true;
 		return 0;

@@ -23,6 +23,8 @@ struct names {
 void names_done(struct names *t); /* for CLEANUP too */
 /* The number of the n bytes at s (cut at a NUL), added when new. 0 for the empty string, when full, and without memory. */
 uint32_t names_add(struct names *t, const char *s, size_t n);
+/* The same, but 0 when it is not there. */
+uint32_t names_find(const struct names *t, const char *s, size_t n);
 /* The string, NULL for 0 and numbers that are not there. Valid until the next names_add(). */
 const char *names_get(const struct names *t, uint32_t number);
 

@@ -13,8 +13,6 @@
 
 #define LOOK_BACK_MAX (1u << 20) /* records before the window that are looked at for threads that are blocked all through it */
 
-enum mark { MARK_FATAL, MARK_EXEC, MARK_EXIT, MARK_BIRTH, MARK_NOTE, MARK_SIGNAL, MARK_MAX_ };
-
 struct lane {
 	const struct evindex_thread *thread;
 	uint32_t *counts, *errors; /* into the timeline's block */
@@ -155,7 +153,7 @@ static void blocked_at_the_end(struct timeline *t)
 			add_blocked(t, &t->lane[i], t->lane[i].entered_ns, t->v->end_ns);
 }
 
-static int mark_of(const struct evindex_record *rec)
+int timeline_mark(const struct evindex_record *rec)
 {
 	switch (rec->kind) {
 	case EVENT_EXEC:
@@ -177,7 +175,7 @@ static void count(struct timeline *t, uint64_t i)
 {
 	const struct evindex_record *rec = &t->v->record[i];
 	struct lane *lane = lane_of(t, rec->thread);
-	int mark = mark_of(rec);
+	int mark = timeline_mark(rec);
 
 	if (mark >= 0 && t->n_marks[mark] < TIMELINE_MARKS_MAX)
 		t->mark[mark][t->n_marks[mark]++] = (uint32_t)(i + 1);
@@ -270,16 +268,16 @@ static void put_lanes(struct timeline *t, struct buf *out)
 	buf_put_u8(out, ']');
 }
 
-static void mark_text(const struct timeline *t, enum mark mark, const struct evindex_record *rec, struct buf *text)
+void timeline_mark_text(const struct evindex_view *v, const struct evindex_record *rec, struct buf *text)
 {
 	char name[24];
 	const char *s;
 	int status = (int)rec->result;
 
-	switch (mark) {
+	switch (timeline_mark(rec)) {
 	case MARK_EXEC:
 	case MARK_NOTE:
-		s = evindex_name(t->v, rec->name[0]);
+		s = evindex_name(v, rec->name[0]);
 		buf_printf(text, "%s", s ? s : "");
 		break;
 	case MARK_BIRTH:
@@ -308,7 +306,7 @@ static void put_marks(const struct timeline *t, struct buf *out)
 			const struct evindex_record *rec = evindex_at(t->v, t->mark[m][i]);
 
 			buf_clear(&text);
-			mark_text(t, (enum mark)m, rec, &text);
+			timeline_mark_text(t->v, rec, &text);
 			buf_printf(out, "%s{\"event\":%u,\"time_ns\":\"%" PRIu64 "\",\"thread\":%u,\"kind\":\"%s\",\"text\":", n ? "," : "",
 				   t->mark[m][i], rec->time_ns, rec->thread, names[m]);
 			put_string(out, buf_cstr(&text));

@@ -10,6 +10,14 @@
 #define TIMELINE_MARKS_MAX 500u
 #define TIMELINE_EVENTS_PER_BUCKET 4u /* single events are listed up to so many */
 
+/* Events that stand out, the most interesting first. */
+enum timeline_mark { MARK_FATAL, MARK_EXEC, MARK_EXIT, MARK_BIRTH, MARK_NOTE, MARK_SIGNAL, MARK_MAX_ };
+
+/* enum timeline_mark, -1: it is none. */
+int timeline_mark(const struct evindex_record *rec);
+/* Appends what happened: a program, "killed by SIGSEGV", ... Text of strangers. */
+void timeline_mark_text(const struct evindex_view *v, const struct evindex_record *rec, struct buf *out);
+
 struct timeline_window {
 	uint64_t from_ns, to_ns; /* to_ns is cut at the end of the recording */
 	unsigned buckets;

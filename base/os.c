@@ -390,3 +390,8 @@ uint64_t os_wall_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);
 }
+
+uint64_t os_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}

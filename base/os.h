@@ -62,5 +62,7 @@ int os_write_file_atomic(const char *path, const void *p, size_t n, mode_t mode)
 /* CLOCK_MONOTONIC / CLOCK_REALTIME in nanoseconds. */
 uint64_t os_mono_ns(void);
 uint64_t os_wall_ns(void);
+/* CPU time of the calling thread. */
+uint64_t os_cpu_ns(void);
 
 #endif

@@ -390,7 +390,7 @@ const struct cmd cmd_events = {
 	.usage = "[OPTIONS] [ID]",
 	.about = "Lists what was recorded: number, seconds since the start, thread, and the event. System calls are decoded with "
 		 "names, flags, buffers and errors. '<unfinished ...>' is a call during which other threads ran; '<... resumed>' is its end. "
-		 "cpuid and rdtsc instructions are shown only with --verbose and --json.\n"
+		 "cpuid and rdtsc instructions are shown only with --verbose, --json and --filter.\n"
 		 "ID may be abbreviated or be a label; without it the newest recording is listed.",
 	.example = "    hermit events --syscall openat,execve\n"
 		   "    hermit events --filter 'failed path:/etc/* -errno:ENOENT'\n"

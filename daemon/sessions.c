@@ -108,20 +108,15 @@ static json_t *local_command(const struct session *s)
 	return jsonx_string_lossy(buf_cstr(&b), b.len);
 }
 
-/* A link that VS Code's CodeLLDB extension follows: a configuration that attaches to the port. */
+/* A link that hermit's extension for VS Code follows (dap/vscode/src/link.js): it attaches to the port. */
 static json_t *vscode_link(const struct session *s)
 {
-	struct buf b CLEANUP(buf_done), json CLEANUP(buf_done);
+	char link[128];
 
-	buf_init(&b);
-	buf_init(&json);
 	if (s->state != SESSION_READY || s->path)
 		return json_null();
-	buf_printf(&json, "{\"type\":\"lldb\",\"request\":\"attach\",\"name\":\"hermit %.8s\",\"targetCreateCommands\":[],"
-			  "\"processCreateCommands\":[\"gdb-remote 127.0.0.1:%u\"],\"reverseDebugging\":true}", s->recording.hex, s->port);
-	buf_printf(&b, "vscode://vadimcn.vscode-lldb/launch/config?");
-	buf_put_percent(&b, buf_cstr(&json));
-	return json_string(buf_cstr(&b));
+	snprintf(link, sizeof(link), "vscode://hermit.hermit-debug/open?recording=%s&target=127.0.0.1:%u", s->recording.hex, s->port);
+	return json_string(link);
 }
 
 static json_t *session_json(const struct session *s)

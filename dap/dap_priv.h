@@ -34,6 +34,8 @@ enum dap_state {
 struct dap_client {
 	bool lines_at_1, columns_at_1; /* default: true */
 	bool progress, start_debugging, memory_event, invalidated, ansi;
+	bool uris;         /* pathFormat: paths are URIs */
+	bool machine_code; /* it shows machine code by itself (disassemble), as VS Code does */
 };
 
 struct dap_run;    /* run.c: running and stops */

@@ -48,6 +48,7 @@ static void on_record(void *ctx, const struct mi_record *rec)
 	struct dap *d = ctx;
 
 	run_record(d, rec);
+	sources_record(d, rec);
 	if (breaks_record(d, rec))
 		return;
 	/* The server speaks to the user, and so do warnings. What else gdb prints by itself is for terminals: where it stops, what it reads. */
@@ -108,7 +109,9 @@ static int connect_gdb(struct dap *d, const char *target)
 {
 	json_t *where CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ignored = { 0 };
-	int r = mi_command(d->mi, NULL, &d->ei, "-target-select remote %s", target);
+	/* a socket's name is of our working directory, which gdb has left: sources_setup() */
+	char *socket CLEANUP(freep) = realpath(target, NULL);
+	int r = mi_command(d->mi, NULL, &d->ei, "-target-select remote %s", socket ? socket : target);
 
 	if (r < 0)
 		return r;
@@ -126,7 +129,7 @@ static int connect_gdb(struct dap *d, const char *target)
 /* --- launch --- */
 
 struct launch_args {
-	const char *recording, *server, *gdb, *program, *processes;
+	const char *recording, *server, *gdb, *program, *processes, *output;
 	json_t *process, *stop_at, *source_map;
 	bool stop_on_entry, no_debug;
 };
@@ -140,6 +143,7 @@ static const struct arg launch_table[] = {
 	ARG(STR, struct launch_args, gdb, "gdb"),
 	ARG(STR, struct launch_args, program, "program"),
 	ARG(STR, struct launch_args, processes, "processes"),
+	ARG(STR, struct launch_args, output, "output"),
 	ARG(BOOL, struct launch_args, stop_on_entry, "stopOnEntry"),
 	ARG(BOOL, struct launch_args, no_debug, "noDebug"),
 	{ .name = NULL },
@@ -334,6 +338,8 @@ static int launch(struct dap *d, const void *args, json_t *body)
 	r = a->source_map ? json_object_set(d->launch, "sourceMap", a->source_map) : 0;
 	if (r >= 0 && a->processes)
 		r = jsonx_set_str(d->launch, "processes", a->processes);
+	if (r >= 0 && a->output)
+		r = jsonx_set_str(d->launch, "output", a->output);
 	if (r >= 0 && a->gdb)
 		r = jsonx_set_str(d->launch, "gdb", a->gdb);
 	if (r >= 0)
@@ -383,6 +389,7 @@ static int configuration_done(struct dap *d, const void *args, json_t *body)
 	(void)body;
 	d->state = DAP_STOPPED;
 	run_want_entry(d);
+	children_setup(d);
 	return 0;
 }
 DAP_METHOD_PLAIN(configuration_done);

@@ -26,6 +26,8 @@
 #define LOG_AREA "dap.mi"
 #include "base/log.h"
 
+/* gdb 13.1 takes time for a line that grows with the square of its length: a second for this one, during which it hears nothing. */
+#define MI_COMMAND_MAX (30u << 10)
 #define MI_LINE_MAX (64u << 20)
 #define MI_LINE_KEPT (1u << 20) /* a buffer beyond that is given back after its line */
 #define MI_STDERR_KEPT 4096u
@@ -39,6 +41,7 @@ struct answer {
 	bool capture;
 	struct buf *out; /* of captured streams; NULL = dropped */
 	bool done;
+	int error; /* a line before the answer, or the answer, could not be read */
 	char *name;
 	json_t *values;
 };
@@ -117,12 +120,29 @@ static int take_line(struct mi *m, const char *line, size_t n)
 	return 0;
 }
 
+/* A line that could not be read is lost, no more: a command that waits fails with it, but not before its answer, so that the next one gets its own. */
+static int lose_line(struct mi *m, int r)
+{
+	struct answer *a = m->answer;
+	char begin[24];
+	int n;
+
+	if (!a || a->done)
+		return r;
+	n = snprintf(begin, sizeof(begin), "%llu^", (unsigned long long)a->token);
+	a->error = r;
+	a->done = m->line.len >= (size_t)n && memcmp(m->line.data, begin, (size_t)n) == 0;
+	return 0;
+}
+
 static int end_line(struct mi *m)
 {
 	int r = m->too_long ? ERR_LIMIT : buf_error(&m->line);
 
 	if (r == 0)
 		r = take_line(m, buf_cstr(&m->line), m->line.len);
+	if (r < 0)
+		r = lose_line(m, r);
 	if (m->line.cap > MI_LINE_KEPT)
 		buf_done(&m->line);
 	buf_clear(&m->line);
@@ -296,7 +316,7 @@ int mi_read(struct mi *m, struct errinfo *ei)
 		reap(m);
 		return tell_gone(m, ei);
 	}
-	return r < 0 ? errinfo_set_r(ei, r, "read an answer of gdb") : 0;
+	return r < 0 ? errinfo_set_r(ei, r, "read what gdb tells") : 0;
 }
 
 static int wait_for_gdb(struct mi *m)
@@ -345,6 +365,8 @@ static int ask(struct mi *m, struct buf *line, struct answer *a, struct errinfo 
 		return errinfo_set_r(ei, buf_error(line), "ask gdb");
 	if (memchr(line->data, '\n', line->len))
 		return errinfo_set(ei, -EINVAL, "ask gdb: a line break in the command");
+	if (line->len > MI_COMMAND_MAX)
+		return errinfo_set(ei, ERR_LIMIT, "ask gdb: a command of %zu bytes is too long", line->len);
 	if (m->gone)
 		return tell_gone(m, ei);
 	a->token = ++m->token;
@@ -357,6 +379,8 @@ static int ask(struct mi *m, struct buf *line, struct answer *a, struct errinfo 
 	m->answer = a;
 	r = pump(m, a, ei);
 	m->answer = NULL;
+	if (r == 0 && a->error)
+		return errinfo_set_r(ei, a->error, "read what gdb answers");
 	return r < 0 ? r : tell_error(a, ei);
 }
 
@@ -431,55 +455,6 @@ int mi_console_in(struct mi *m, int thread, int level, struct buf *out, struct e
 	return console(m, thread, level, &text, out, ei);
 }
 
-/* The last line that is an object: gdb may have said something before. */
-static int last_object(const struct buf *out, json_t **ret)
-{
-	size_t end = out->len;
-
-	while (end > 0) {
-		const char *nl = memrchr(out->data, '\n', end), *from = nl ? nl + 1 : (const char *)out->data;
-		size_t n = (size_t)((const char *)out->data + end - from);
-
-		if (n > 0 && *from == '{')
-			return jsonx_parse(from, n, ret, NULL);
-		if (!nl)
-			break;
-		end = (size_t)(nl - (const char *)out->data);
-	}
-	return -ENOENT;
-}
-
-int mi_monitor(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, ...)
-{
-	CLEANUP(buf_done) struct buf text = { 0 };
-	CLEANUP(buf_done) struct buf out = { 0 };
-	CLEANUP(jsonx_unrefp) json_t *j = NULL;
-	struct errinfo cause = { 0 };
-	const char *error;
-	va_list ap;
-	int r;
-
-	buf_printf(&text, "monitor hermit ");
-	va_start(ap, fmt);
-	put_format(&text, fmt, ap);
-	va_end(ap);
-	buf_printf(&text, " --json");
-	r = console(m, 0, 0, &text, &out, &cause);
-	if (r == 0 || r == -EREMOTEIO) { /* the server's own words are better than gdb's about a failed packet */
-		int e = buf_error(&out) ? buf_error(&out) : last_object(&out, &j);
-
-		error = mi_str(j, "error");
-		if (error)
-			return errinfo_set(ei, -EREMOTEIO, "%s", error);
-		if (r == 0 && e < 0)
-			return errinfo_set(ei, ERR_PROTOCOL, "%s: the server's answer is no JSON", buf_cstr(&text));
-	}
-	if (r < 0)
-		return errinfo_set(ei, r, "%s", cause.text);
-	*ret = TAKE(j);
-	return 0;
-}
-
 void mi_interrupt(struct mi *m)
 {
 	(void)proc_signal(&m->proc, SIGINT);
@@ -507,12 +482,34 @@ static int make_pipe(int p[2], int ours)
 	return fcntl(p[ours], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
+/* Our environment but for the language: gdb's texts are compared, and its strings shall be UTF-8. Owned, its strings are borrowed; NULL when out of memory. */
+static const char **gdb_environment(void)
+{
+	size_t n = 0, kept = 0;
+	const char **env;
+
+	while (environ[n])
+		n++;
+	env = os_calloc(n + 2, sizeof(*env));
+	if (!env)
+		return NULL;
+	env[kept++] = "LC_ALL=C.UTF-8";
+	for (size_t i = 0; i < n; i++)
+		if (!str_has_prefix(environ[i], "LC_ALL=") && !str_has_prefix(environ[i], "LANGUAGE="))
+			env[kept++] = environ[i];
+	return env;
+}
+
 static int spawn(struct mi *m, struct errinfo *ei)
 {
 	CLEANUP(pipes_done) struct pipes p = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	struct proc_options opt = { .argv = m->opt.argv, .new_group = true, .die_with_us = true };
+	CLEANUP(freep) const char **env = gdb_environment();
 	int r;
 
+	if (!env)
+		return errinfo_set_r(ei, -ENOMEM, "start gdb");
+	opt.envp = env;
 	if ((r = make_pipe(p.in, 1)) < 0 || (r = make_pipe(p.out, 0)) < 0 || (r = make_pipe(p.err, 0)) < 0)
 		return errinfo_set_r(ei, r, "make a pipe to gdb");
 	opt.fds = (const struct proc_fd[]){ { p.in[0], 0 }, { p.out[1], 1 }, { p.err[1], 2 } };

@@ -55,11 +55,13 @@ void mi_free(struct mi *m);
 void mi_freep(struct mi **m);
 int mi_fd(const struct mi *m); /* to wait for, not to read: readable when mi_read() has something to do, the end of gdb too */
 pid_t mi_pid(const struct mi *m); /* 0: it has ended */
-/* Reads what is there and gives records to opt.record. ERR_GUEST_GONE: gdb has ended; ei tells how, with the last it wrote to stderr. */
+/* Reads what is there and gives records to opt.record. What is no MI is given as MI_TARGET. ERR_LIMIT, -ENOMEM: a line was lost, all is well else.
+ * ERR_GUEST_GONE: gdb has ended; ei tells how, with the last it wrote to stderr. */
 int mi_read(struct mi *m, struct errinfo *ei) MUST_CHECK;
 
-/* Gives a command (no newline in it; -EINVAL else) and waits for its result. ^done, ^running, ^connected: 0, *ret (may be NULL) is its values as an object, new reference.
- * ^error: -EREMOTEIO, ei has gdb's text. ERR_GUEST_GONE, errors of opt.wait. What the command printed is given to opt.record before it returns. */
+/* Gives a command and waits for its result. ^done, ^running, ^connected: 0, *ret (may be NULL) is its values as an object, new reference. ^error: -EREMOTEIO, ei
+ * has gdb's text. -EINVAL: a newline in it; ERR_LIMIT: it is longer than 30 KiB, or, as -ENOMEM, a line that gdb answered was lost; ERR_GUEST_GONE; errors of
+ * opt.wait: gdb goes on with the command, its result is a record of nobody then. What the command printed is given to opt.record before it returns. */
 int mi_command(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(4, 5) MUST_CHECK;
 /* A command of gdb's console; what it prints on the streams ~ and @ is appended to out (NULL: dropped) instead of being given to opt.record. Same results. */
 int mi_console(struct mi *m, struct buf *out, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(4, 5) MUST_CHECK;
@@ -67,7 +69,7 @@ int mi_console(struct mi *m, struct buf *out, struct errinfo *ei, const char *fm
 int mi_console_in(struct mi *m, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(6, 7) MUST_CHECK;
 /* `monitor hermit FMT --json`; *ret: an object, new reference. An "error" in it is -EREMOTEIO with its text. */
 int mi_monitor(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(4, 5) MUST_CHECK;
-/* Sends gdb SIGINT: a guest that runs stops, a command that takes long (a function call) ends with ^error. */
+/* Sends gdb SIGINT: a guest that runs stops, a command that takes long (a function call) ends with ^error. Before its first answer it would kill it. */
 void mi_interrupt(struct mi *m);
 
 /* Members of values; NULL / def when absent or another type. gdb writes numbers as strings. */

@@ -25,12 +25,17 @@ int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char
 /* --- breaks.c, datapoints.c, logpoints.c --- */
 int breaks_new(struct dap_breaks **ret) MUST_CHECK;
 void breaks_free(struct dap_breaks *b);
-/* Looks at a stop: hit counts (go_on), ids, what a watchpoint says. */
+/* Before each run: gdb learns which hits to pass over (breaks_priv.h). May run the guest to count them, and comes back. */
+int breaks_leaving(struct dap *d, enum run_kind kind, bool reverse) MUST_CHECK;
+/* Looks at a stop: the number of the hit, ids, what a watchpoint says. */
 int breaks_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
 /* gdb's =breakpoint-modified and console output of log points. True: the record is dealt with. */
 bool breaks_record(struct dap *d, const struct mi_record *rec);
 /* "log-all LOCATION TEXT": a log point over the whole recording, at once; the session comes back to where it was. condition NULL = none. */
 int breaks_log_all(struct dap *d, const char *location, const char *condition, const char *text, json_t *body) MUST_CHECK;
+
+/* Loads gdb.py into gdb. -EREMOTEIO with d->ei: this gdb has no Python. */
+int breaks_python(struct dap *d) MUST_CHECK;
 
 /* --- except.c: filters, exceptionInfo --- */
 int except_new(struct dap_except **ret) MUST_CHECK;
@@ -51,6 +56,22 @@ int64_t sources_line_in(const struct dap *d, int64_t line);
 int64_t sources_line_out(const struct dap *d, int64_t line);
 /* sourceMap, after gdb has started. */
 int sources_setup(struct dap *d) MUST_CHECK;
+/* For a frame (gdb's tuple) without a source: a listing of its machine code, and the line there (the client's). New reference; JSON null for clients that show
+ * machine code by themselves, and when there is nothing to read. */
+json_t *sources_of_code(struct dap *d, const json_t *frame, int64_t *ret_line);
+/* Is it such a listing? */
+bool sources_is_code(const json_t *source);
+/* The other way: the address of a line (the client's) of a listing, for breakpoints in it. 0: source is no listing, or has no code there. */
+uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line);
+/* Numbers for `locations`, until the guest runs; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */
+int64_t sources_location_new(struct dap *d, json_t *source, int64_t line);
+int64_t sources_location_of_addr(struct dap *d, uint64_t addr);
+/* Those numbers end: called before the guest runs. */
+void sources_forget(struct dap *d);
+/* For each of gdb's notify records: libraries come and go. */
+void sources_record(struct dap *d, const struct mi_record *rec);
+/* After each stop that the client sees: what such records meant, if gdb has to be asked for it. */
+void sources_stopped(struct dap *d);
 
 /* --- output.c: what the recorded program printed, as output events --- */
 int output_new(struct dap_output **ret) MUST_CHECK;
@@ -59,6 +80,13 @@ void output_free(struct dap_output *o);
 int output_setup(struct dap *d) MUST_CHECK;
 /* Sends what was printed up to the present event and was not sent before. */
 void output_upto(struct dap *d, uint64_t event);
+/* The rest of that, and the places where it was printed: while nothing else is to be done. Milliseconds until output_tick() wants to be called, -1 = never. */
+int output_timeout(const struct dap *d);
+void output_tick(struct dap *d);
+
+/* --- children.c: the other processes --- */
+/* After the launch: sessions for all of them, if that is wanted. */
+void children_setup(struct dap *d);
 
 /* --- places.c: bookmarks, back and forward, words of the debug console (words.def) --- */
 int places_new(struct dap_places **ret) MUST_CHECK;

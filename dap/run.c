@@ -106,10 +106,13 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 
 	if (d->state == DAP_RUNNING)
 		return errinfo_set(&d->ei, -EBUSY, "the recording is being replayed: pause it first");
-	r = keep_request(d->run, rq, arm);
+	r = breaks_leaving(d, rq->kind, rq->reverse);
+	if (r >= 0)
+		r = keep_request(d->run, rq, arm);
 	if (r < 0)
 		return r;
 	stack_forget(d);
+	sources_forget(d);
 	return go(d);
 }
 
@@ -274,108 +277,7 @@ int run_resume(struct dap *d)
 	return go(d);
 }
 
-/* --- what a stop is called --- */
-
-void run_stop_done(struct run_stop *s)
-{
-	freep(&s->reason);
-	freep(&s->description);
-	freep(&s->text);
-	jsonx_unrefp(&s->hits);
-}
-
-static const struct {
-	const char *mi, *reason, *description;
-} reasons[] = {
-	{ "breakpoint-hit", "breakpoint", "Breakpoint" },
-	{ "end-stepping-range", "step", "Step" },
-	{ "function-finished", "step", "Function finished" },
-	{ "location-reached", "step", "Location reached" },
-	{ "watchpoint-trigger", "data breakpoint", "Data breakpoint: written" },
-	{ "read-watchpoint-trigger", "data breakpoint", "Data breakpoint: read" },
-	{ "access-watchpoint-trigger", "data breakpoint", "Data breakpoint: used" },
-	{ "watchpoint-scope", "data breakpoint", "Data breakpoint: the variable's block is left" },
-	{ "signal-received", "exception", "Signal" },
-	{ "fork", "exception", "fork" },
-	{ "vfork", "exception", "vfork" },
-	{ "exec", "exception", "exec" },
-	{ "syscall-entry", "exception", "System call" },
-	{ "syscall-return", "exception", "System call returned" },
-};
-
-static void put_ending(struct buf *b, int64_t status)
-{
-	int st = (int)status;
-
-	if (status < 0)
-		buf_printf(b, "End of the recording");
-	else if (WIFSIGNALED(st))
-		buf_printf(b, "End of the process: killed by SIG%s", sigabbrev_np(WTERMSIG(st)) ?: "?");
-	else
-		buf_printf(b, "End of the process: exit status %d", WEXITSTATUS(st));
-}
-
-static const char *of_kind(enum run_kind kind)
-{
-	static const char *const names[] = {
-		[RUN_CONTINUE] = "pause", [RUN_STEP] = "step", [RUN_PLACE] = "goto", [RUN_LAST_WRITE] = "data breakpoint", [RUN_ENTRY] = "entry",
-	};
-
-	return names[kind];
-}
-
-/* gdb names no reason: a place was reached, or an end of the recording. */
-static const char *describe_place(struct dap *d, const struct run_stop *s, struct buf *b)
-{
-	const struct run_where *w = &d->run->where;
-
-	if (is_pause(d->run, s->mi)) {
-		buf_printf(b, "Paused");
-		return "pause";
-	}
-	if (s->kind == RUN_LAST_WRITE && w->at_start)
-		buf_printf(b, "Nothing recorded has written there: start of the process");
-	else if (w->at_start)
-		buf_printf(b, "Start of the process");
-	else if (w->at_end)
-		put_ending(b, w->status);
-	else
-		buf_printf(b, "%s", d->run->describe ?: s->kind == RUN_LAST_WRITE ? "Last write" : "Place of the recording");
-	return of_kind(s->kind);
-}
-
-/* An armed server says SIGTRAP where it has arrived. */
-static bool arrived(const struct run_stop *s)
-{
-	const char *name = mi_str(s->mi, "signal-name");
-
-	return (s->kind == RUN_PLACE || s->kind == RUN_LAST_WRITE) && name && strcmp(name, "SIGTRAP") == 0;
-}
-
-static int name_stop(struct dap *d, struct run_stop *s)
-{
-	const char *mi = mi_str(s->mi, "reason"), *reason = NULL;
-	struct buf b CLEANUP(buf_done) = { 0 };
-	bool plain = !mi || arrived(s) || is_pause(d->run, s->mi);
-
-	if (plain)
-		reason = describe_place(d, s, &b);
-	for (size_t i = 0; !plain && i < ARRAY_SIZE(reasons); i++) {
-		if (strcmp(reasons[i].mi, mi))
-			continue;
-		reason = s->kind == RUN_STEP && strcmp(reasons[i].reason, "breakpoint") == 0 ? "step" : reasons[i].reason;
-		buf_printf(&b, "%s", reasons[i].description);
-		if (strcmp(mi, "signal-received") == 0)
-			buf_printf(&b, " %s: %s", mi_str(s->mi, "signal-name") ?: "?", mi_str(s->mi, "signal-meaning") ?: "");
-	}
-	if (!reason) {
-		reason = of_kind(s->kind);
-		buf_printf(&b, "%s", mi);
-	}
-	s->reason = os_strdup(reason);
-	s->description = os_strdup(buf_cstr(&b));
-	return s->reason && s->description ? 0 : -ENOMEM;
-}
+/* --- stops for the client --- */
 
 static int look_where(struct dap *d)
 {
@@ -393,19 +295,6 @@ static int look_where(struct dap *d)
 	w->at_start = json_is_true(json_object_get(j, "at_start"));
 	w->at_end = json_is_true(json_object_get(j, "at_end"));
 	return 0;
-}
-
-static void tell_client(struct dap *d, struct run_stop *s)
-{
-	const struct run_where *w = &d->run->where;
-	json_t *body = json_pack("{ss sI sb ss* sO*}", "reason", s->reason, "threadId", (json_int_t)s->thread, "allThreadsStopped", 1, "text", s->text, "hitBreakpointIds",
-				 s->hits);
-	struct buf b CLEANUP(buf_done) = { 0 };
-
-	buf_printf(&b, "%s (event %" PRIu64 " of %" PRIu64 ")", s->description, w->event, w->events);
-	if (body && jsonx_set_new(body, "description", jsonx_string_lossy(buf_cstr(&b), b.len)) < 0)
-		jsonx_unrefp(&body);
-	dap_event(d, "stopped", body);
 }
 
 static int stop_thread(struct dap *d, const json_t *stop, int64_t *ret)
@@ -441,7 +330,7 @@ static int judge(struct dap *d, struct run_stop *s)
 		ret = stop_thread(d, s->mi, &s->thread);
 	r->where.thread_id = s->thread;
 	if (ret >= 0 && !s->reason)
-		ret = name_stop(d, s);
+		ret = stop_name(d, s);
 	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary) {
 		r->temporary = 0; /* gone with the hit */
 		return run_stop_name(s, "entry", "main");
@@ -458,7 +347,7 @@ static int present(struct dap *d, struct run_stop *s)
 
 	if (r == -EREMOTEIO) {
 		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
-		r = s->reason ? 0 : run_stop_name(s, of_kind(s->kind), "Stopped");
+		r = s->reason ? 0 : run_stop_name(s, stop_reason_of(s->kind), "Stopped");
 	}
 	if (r >= 0 && s->go_on && !d->run->pausing)
 		return go(d);
@@ -469,25 +358,16 @@ static int present(struct dap *d, struct run_stop *s)
 	output_upto(d, d->run->where.event);
 	places_stopped(d, s->kind);
 	stack_stopped(d, s);
-	tell_client(d, s);
+	stop_tell(d, s);
+	sources_stopped(d);
 	return 0;
-}
-
-int run_stop_name(struct run_stop *s, const char *reason, const char *description)
-{
-	char *a = os_strdup(reason), *b = os_strdup(description);
-
-	freep(&s->reason);
-	freep(&s->description);
-	s->reason = a;
-	s->description = b;
-	return a && b ? 0 : -ENOMEM;
 }
 
 int run_stopped(struct dap *d)
 {
 	json_t *mi CLEANUP(jsonx_unrefp) = TAKE(d->run->stop);
-	struct run_stop s CLEANUP(run_stop_done) = { .mi = mi, .kind = d->run->kind, .reverse = d->run->reverse };
+	struct run_stop s CLEANUP(run_stop_done) = { .mi = mi, .kind = d->run->kind, .reverse = d->run->reverse,
+						      .paused = is_pause(d->run, mi), .describe = d->run->describe };
 
 	d->state = DAP_STOPPED;
 	return present(d, &s);
@@ -544,7 +424,7 @@ static int present_here(struct dap *d, const char *stop_at)
 	else if (d->run->where.at_start)
 		buf_printf(&b, "Start of the process");
 	else if (d->run->where.at_end)
-		put_ending(&b, d->run->where.status);
+		stop_put_ending(&b, d->run->where.status);
 	else
 		buf_printf(&b, "Place of the recording");
 	r = run_stop_name(&s, crash ? "exception" : "entry", buf_cstr(&b));

@@ -72,6 +72,8 @@ struct run_stop {
 	const json_t *mi;    /* gdb's values */
 	enum run_kind kind;  /* of the request that led here */
 	bool reverse;
+	bool paused;         /* it is the stop that a pause asked for */
+	const char *describe; /* of the request; NULL */
 	int64_t thread;      /* gdb's id */
 	char *reason;        /* DAP: "step", "breakpoint", ... */
 	char *description, *text; /* NULL = none */
@@ -81,5 +83,11 @@ struct run_stop {
 void run_stop_done(struct run_stop *s);
 /* Replaces reason and description (copied). -ENOMEM. */
 int run_stop_name(struct run_stop *s, const char *reason, const char *description) MUST_CHECK;
+
+/* stops.c, for run.c: reason and description of a stop as gdb tells it; the reason of a kind of request where gdb names none; the event. */
+int stop_name(struct dap *d, struct run_stop *s) MUST_CHECK;
+const char *stop_reason_of(enum run_kind kind);
+void stop_put_ending(struct buf *b, int64_t status);
+void stop_tell(struct dap *d, struct run_stop *s);
 
 #endif

@@ -164,9 +164,15 @@ static void write_client(struct dap *d)
 
 /* --- waiting --- */
 
-enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, N_FDS };
+enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, TO_STOP, N_FDS };
 
-/* requests: returns 0 as soon as one waits, too. */
+/* gdb does not notice while it waits for commands. */
+static bool server_gone(const struct dap *d)
+{
+	return d->server.proc.pid && d->server.err_fd < 0 && d->state >= DAP_CONFIG && d->state < DAP_ENDED;
+}
+
+/* requests: returns 0 as soon as one waits, or the server has gone, too. */
 static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 {
 	uint64_t until = dap_now_ns() + (uint64_t)MAX(timeout_ms, 0) * 1000000u;
@@ -177,6 +183,7 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			[TO_CLIENT] = { .fd = d->out.len > d->out_sent && !d->gone ? d->opt.out : -1, .events = POLLOUT },
 			[FROM_SERVER] = { .fd = d->server.err_fd, .events = POLLIN },
 			[FROM_OTHER] = { .fd = fd, .events = POLLIN },
+			[TO_STOP] = { .fd = d->gone ? -1 : d->opt.stop, .events = POLLIN },
 		};
 		uint64_t now = dap_now_ns();
 		int left = timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
@@ -190,13 +197,15 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			server_read(d);
 		if (n > 0 && p[FROM_CLIENT].revents)
 			r = read_client(d);
+		if (n > 0 && p[TO_STOP].revents)
+			client_gone(d);
 		if (r < 0)
 			return r;
 		if (d->leaving)
 			return ERR_INTERRUPTED;
 		if (n > 0 && p[FROM_OTHER].revents)
 			return 1;
-		if (requests && (json_array_size(d->queue) || d->cancelled))
+		if (requests && (json_array_size(d->queue) || d->cancelled || server_gone(d)))
 			return 0;
 		if (timeout_ms >= 0 && dap_now_ns() >= until)
 			return 0;
@@ -212,7 +221,11 @@ int dap_pump(struct dap *d, int timeout_ms)
 {
 	int r = wait_some(d, d->mi ? mi_fd(d->mi) : -1, timeout_ms, true);
 
-	return r == 1 ? mi_read(d->mi, &d->ei) : r;
+	if (r == 1)
+		return mi_read(d->mi, &d->ei);
+	if (r == 0 && server_gone(d))
+		return errinfo_set(&d->ei, ERR_GUEST_GONE, "%s", d->server.said.len ? buf_cstr(&d->server.said) : "the replay server has gone");
+	return r;
 }
 
 static void flush(struct dap *d)
@@ -230,10 +243,13 @@ static void flush(struct dap *d)
 /* --- requests --- */
 
 struct initialize_args {
+	const char *client, *paths;
 	bool lines, columns, progress, start, memory, invalidated, ansi;
 };
 
 static const struct arg initialize_table[] = {
+	ARG(STR, struct initialize_args, client, "clientID"),
+	ARG(STR, struct initialize_args, paths, "pathFormat"),
 	ARG(BOOL, struct initialize_args, lines, "linesStartAt1", .def = 1),
 	ARG(BOOL, struct initialize_args, columns, "columnsStartAt1", .def = 1),
 	ARG(BOOL, struct initialize_args, progress, "supportsProgressReporting"),
@@ -243,6 +259,17 @@ static const struct arg initialize_table[] = {
 	ARG(BOOL, struct initialize_args, ansi, "supportsANSIStyling"),
 	{ .name = NULL },
 };
+
+/* No capability says which clients show machine code where there is no source. */
+static bool shows_machine_code(const char *client)
+{
+	static const char *const ids[] = { "vscode", "visualstudio", "theia" };
+
+	for (size_t i = 0; client && i < ARRAY_SIZE(ids); i++)
+		if (strcmp(client, ids[i]) == 0)
+			return true;
+	return false;
+}
 
 static int initialize(struct dap *d, const void *args, json_t *body)
 {
@@ -257,7 +284,9 @@ static int initialize(struct dap *d, const void *args, json_t *body)
 					 .start_debugging = a->start,
 					 .memory_event = a->memory,
 					 .invalidated = a->invalidated,
-					 .ansi = a->ansi };
+					 .ansi = a->ansi,
+					 .uris = a->paths && strcmp(a->paths, "uri") == 0,
+					 .machine_code = shows_machine_code(a->client) };
 	d->state = DAP_READY;
 	return 0;
 }
@@ -342,11 +371,23 @@ static void dispatch(struct dap *d)
 		dap_progress_end(d);
 	dap_respond(d, request, r, body);
 	d->current = 0;
-	if (r == ERR_GUEST_GONE && d->state != DAP_ENDED)
+	/* a launch that failed can be tried again */
+	if (r == ERR_GUEST_GONE && d->state >= DAP_CONFIG && d->state != DAP_ENDED)
 		dap_end(d, d->ei.text);
 }
 
 /* --- the loop --- */
+
+/* Nothing else is to be done. */
+static int idle(struct dap *d)
+{
+	int run = run_timeout(d), output = output_timeout(d);
+	int r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+
+	if (r >= 0 && !json_array_size(d->queue) && !run_has_stop(d))
+		output_tick(d);
+	return r;
+}
 
 static int step_session(struct dap *d)
 {
@@ -357,7 +398,7 @@ static int step_session(struct dap *d)
 	else if (json_array_size(d->queue))
 		dispatch(d);
 	else
-		r = dap_pump(d, run_timeout(d));
+		r = idle(d);
 	d->cancelled = false;
 	if (r >= 0)
 		r = run_tick(d);

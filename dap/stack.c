@@ -370,12 +370,23 @@ static bool inlined(const json_t *frame, const json_t *outer)
 	return func && around && mi_addr(frame, "addr") == mi_addr(outer, "addr") && strcmp(func, around) != 0;
 }
 
+/* Its source, else its machine code where the client shows none by itself. NULL: none. */
+static json_t *frame_source(struct dap *d, const json_t *mi, int64_t *ret_line)
+{
+	CLEANUP(jsonx_unrefp) json_t *source = sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
+
+	*ret_line = sources_line_out(d, mi_int(mi, "line", 0));
+	if (json_is_null(source))
+		source = sources_of_code(d, mi, ret_line);
+	return json_is_null(source) ? NULL : TAKE(source);
+}
+
 static int frame_place(struct dap *d, const json_t *mi, json_t *f, bool artificial)
 {
-	CLEANUP(jsonx_unrefp) json_t *source = artificial ? json_null() : sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
-	bool has = source && !json_is_null(source);
-	int64_t line = has ? sources_line_out(d, mi_int(mi, "line", 0)) : 0;
-	int r = jsonx_set_i64(f, "line", MAX(line, 0));
+	int64_t line = 0;
+	CLEANUP(jsonx_unrefp) json_t *source = artificial ? NULL : frame_source(d, mi, &line);
+	bool has = source;
+	int r = jsonx_set_i64(f, "line", has ? MAX(line, 0) : 0);
 
 	if (r >= 0)
 		r = jsonx_set_i64(f, "column", has && d->client.columns_at_1 ? 1 : 0);

@@ -23,7 +23,7 @@ static const struct command {
 	int (*fn)(struct monitor *m);
 } commands[] = {
 	{ "help", "", "this text", 0, 0, help },
-	{ "where", "[brief]", "position, time, thread, how the process ended in the recording; brief: no position, but at once", 0, 1, monitor_where },
+	{ "where", "[brief|TIME]", "position (brief: not; TIME: if found by then), time, thread, how the process ended", 0, 1, monitor_where },
 	{ "goto", "POS", "move there (gdb does not notice by itself: see arm)", 1, 1, monitor_goto },
 	{ "arm", "POS|last-write ADDR LEN|none", "the next step or continue of gdb goes there instead", 1, 3, monitor_arm },
 	{ "events", "[A-B]", "recorded events, by default those around the position", 0, 1, monitor_events },

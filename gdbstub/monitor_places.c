@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
+#include "base/os.h"
 #include "base/str.h"
 
 static const char *pos_text(const struct dbg_pos *p, struct buf *b)
@@ -69,25 +70,43 @@ static void where_text(struct monitor *m, const char *position)
 		buf_printf(out, "a call of a function is going on in a copy\n");
 }
 
-/* To name a place inside of a long computation it has to be measured, which takes up to seconds; "brief" leaves that out. */
+/* To name a place inside of a long computation it has to be counted how often the thread came there, which takes up to seconds: "brief" leaves that out, a
+ * duration gives it up after that. 1 and no position then. */
+static int name_place(struct monitor *m, struct dbg_pos *ret)
+{
+	struct stub *s = m->s;
+	uint64_t within_ns = 0;
+	int r;
+
+	if (m->words && strcmp(m->word[0], "brief") == 0)
+		return 1;
+	if (m->words && (str_parse_duration(m->word[0], &within_ns) < 0 || !within_ns))
+		return errinfo_set(&m->ei, -EINVAL, "usage: monitor hermit where [brief|TIME]");
+	*ret = (struct dbg_pos){ .events = dbg_events(s->d) };
+	if (dbg_diverted(s->d))
+		return 0;
+	s->give_up_ns = within_ns ? os_mono_ns() + within_ns : 0;
+	r = dbg_where(s->d, ret, &m->ei);
+	s->give_up_ns = 0;
+	return r == ERR_INTERRUPTED && within_ns && !s->interrupted ? 1 : r;
+}
+
 int monitor_where(struct monitor *m)
 {
 	struct buf text CLEANUP(buf_done) = { 0 };
-	bool brief = m->words;
-	struct dbg_pos p = { 0 };
-	int r = 0;
+	const char *position = NULL;
+	struct dbg_pos p;
+	int r;
 
-	if (brief && strcmp(m->word[0], "brief") != 0)
-		return errinfo_set(&m->ei, -EINVAL, "usage: monitor hermit where [brief]");
 	stub_divert_read(m->s, 0);
-	p.events = dbg_events(m->s->d);
-	if (!brief && !dbg_diverted(m->s->d))
-		r = dbg_where(m->s->d, &p, &m->ei);
+	r = name_place(m, &p);
 	if (r < 0)
 		return r;
+	if (r == 0)
+		position = pos_text(&p, &text);
 	if (m->json)
-		return where_json(m, brief ? NULL : pos_text(&p, &text));
-	where_text(m, brief ? NULL : pos_text(&p, &text));
+		return where_json(m, position);
+	where_text(m, position);
 	return 0;
 }
 

@@ -198,7 +198,7 @@ bool stub_tick(void *stub, const struct dbg_progress *p)
 	look_for_interrupt(s);
 	if (s->talking && !s->gone)
 		tell(s, p);
-	return s->gone || s->interrupted;
+	return s->gone || s->interrupted || (s->give_up_ns && os_mono_ns() >= s->give_up_ns);
 }
 
 /* --- serving --- */

@@ -93,6 +93,7 @@ struct stub {
 	size_t n_bookmarks;
 	unsigned n_checkpoints;
 	uint64_t run_since_ns, told_ns;
+	uint64_t give_up_ns; /* what goes on is interrupted then, as by the client; 0 = not */
 	enum stub_divert divert;
 	unsigned divert_calls;               /* siginfo reads: calls that may have begun */
 	pid_t divert_tid;

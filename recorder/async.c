@@ -14,6 +14,7 @@
 #include <sys/user.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "engine/code.h"
 
 /* One instruction that a jump can replace needs no look around: so many are passed in search of one. */
@@ -376,7 +377,7 @@ static bool about_to_restart(const struct rec_task *t)
 	return t->restart_pending;
 }
 
-int rec_async_point(struct rec_task *t, enum event_point_reason why)
+static int point(struct rec_task *t, enum event_point_reason why)
 {
 	enum event_point_kind kind = EVENT_POINT_STATE;
 	enum landing where = NOT_RARE;
@@ -400,6 +401,15 @@ int rec_async_point(struct rec_task *t, enum event_point_reason why)
 	if (rc >= 0 && t->regroup)
 		rc = go_on(t);
 	return rc < 0 || !t->n_stash || t->state != REC_READY ? rc : rec_signal_after_event(t);
+}
+
+int rec_async_point(struct rec_task *t, enum event_point_reason why)
+{
+	uint64_t start = os_cpu_ns();
+	int rc = point(t, why);
+
+	rec_fair_paid(t->rec, os_cpu_ns() - start);
+	return rc;
 }
 
 int rec_async_here(struct rec_task *t, enum event_point_reason why)
@@ -428,7 +438,7 @@ static bool can_step(struct rec_task *t)
 	       !(r->eflags & EFLAGS_TF);
 }
 
-int rec_async_steps(struct rec_task *t, unsigned n)
+static int steps(struct rec_task *t, unsigned n)
 {
 	unsigned i = 0;
 	uint64_t mask;
@@ -457,4 +467,13 @@ int rec_async_steps(struct rec_task *t, unsigned n)
 		return MIN(rc, 0);
 	rc = log_point(t, EVENT_POINT_STEPS, EVENT_POINT_CHAOS, i);
 	return rc < 0 || !t->regroup ? rc : go_on(t);
+}
+
+int rec_async_steps(struct rec_task *t, unsigned n)
+{
+	uint64_t start = os_cpu_ns();
+	int rc = steps(t, n);
+
+	rec_fair_paid(t->rec, os_cpu_ns() - start);
+	return rc;
 }

@@ -116,23 +116,20 @@ void rec_chaos_free(struct rec_chaos *c)
 
 /* --- who, and how long --- */
 
-static bool could_run(const struct rec_task *t)
-{
-	return t->state == REC_STOPPED || t->state == REC_READY;
-}
-
 struct rec_task *rec_chaos_pick(struct rec *rec)
 {
 	struct rec_chaos *c = rec->chaos;
-	struct rec_task *best = NULL;
-	/* Nobody starves for long: one that polls for what another is to do would never end. */
+	struct rec_task *best = rec_fair_starving(rec);
+	/* One that polls for what another is to do would never end. */
 	bool anew = chance(c, 128);
 	unsigned n = 0;
 
+	if (best)
+		return best;
 	for (struct rec_task *t = rec->tasks; t; t = t->next) {
 		if (anew)
 			rec_chaos_priority(t);
-		if (!could_run(t))
+		if (!rec_runnable(t))
 			continue;
 		n++;
 		if (c->mood.reorder == 1024 ? below(c, n) == 0 : !best || t->priority > best->priority)
@@ -149,7 +146,7 @@ uint64_t rec_chaos_slice(struct rec *rec)
 	/* evenly over the orders of magnitude */
 	while (ns < c->mood.slice_max && chance(c, 700))
 		ns *= 2;
-	return ns + below(c, ns);
+	return MAX(ns + below(c, ns), rec_fair_slice(rec));
 }
 
 void rec_chaos_slice_ended(struct rec_task *t)
@@ -351,12 +348,12 @@ int rec_chaos_touched(struct rec_task *t)
 	struct rec_chaos *c = t->rec->chaos;
 	int rc = 0;
 
-	if (chance(c, 512)) { /* else the next access counts as well */
+	if (!rec_fair_affords(t->rec) || chance(c, 512)) { /* else the next access counts as well */
 		t->watching = false;
 		rc = eng_watch(&t->t, NULL, 0);
 	}
 	rec_ready(t, ENG_RUN, 0);
-	if (rc < 0 || !chance(c, c->mood.touch))
+	if (rc < 0 || !rec_fair_affords(t->rec) || !chance(c, c->mood.touch))
 		return rc;
 	step_back(t);
 	return rec_async_point(t, EVENT_POINT_CHAOS);
@@ -384,7 +381,7 @@ int rec_chaos_before_run(struct rec_task *t)
 	rc = t->ran ? 0 : quiet_watch(t);
 	if (rc < 0)
 		return rc;
-	if (t->rec->n_tasks == 1 || t->ran)
+	if (t->rec->n_tasks == 1 || t->ran || !rec_fair_affords(t->rec))
 		return 0;
 	if (!c->no_watch && t->t.mm->refs > 1 && chance(c, c->mood.watch) && rec_forced_may_trap(t) > 0) {
 		rc = eng_regs(&t->t, &r);

@@ -38,10 +38,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "engine/code.h"
 #include "engine/dirty.h"
 
@@ -355,20 +355,11 @@ static void rest(struct points *p)
 	p->rest = MIN(p->rest * 2, p->policy->rest_max);
 }
 
-/* Not the vDSO's clock: rdtsc traps here. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts = { 0 };
-
-	(void)syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Collects what was written since the last take: 1 = all of it, 0 = not. */
 static int take_written(struct points *p, struct rec_task *t)
 {
 	struct taking k = { p, &t->t.mm->as };
-	uint64_t start = cpu_ns();
+	uint64_t start = os_cpu_ns();
 	int r;
 
 	p->n_runs = p->n_written = 0;
@@ -376,7 +367,7 @@ static int take_written(struct points *p, struct rec_task *t)
 	if (!p->dirty)
 		return 0;
 	r = eng_dirty_take(p->dirty, &t->t, p->policy->tracked_max, note_written, &k);
-	p->slow_takes = cpu_ns() - start > TAKE_NS_MAX ? p->slow_takes + 1 : 0;
+	p->slow_takes = os_cpu_ns() - start > TAKE_NS_MAX ? p->slow_takes + 1 : 0;
 	if (r < 0 || (r > 0 && p->n_written == p->policy->tracked_max) || p->slow_takes > 1)
 		rest(p);
 	if (p->moved)
@@ -812,7 +803,7 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	struct fx *fx = &t->rec->fx;
 	struct user_regs_struct *r, regs;
 	struct points *p = points_of(t->t.mm, &t->rec->points);
-	uint64_t start = cpu_ns();
+	uint64_t start = os_cpu_ns();
 	bool all;
 	int rc = eng_regs(&t->t, &r);
 
@@ -845,7 +836,7 @@ int rec_point_state(struct rec_task *t, struct event *ev)
 	if (buf_error(&p->sums))
 		return buf_error(&p->sums);
 	log_debug("point %u of process %d: %u pages looked at, %u written, proved %d, %u us", p->point, t->t.tgid, p->n, p->n_written,
-		  (int)ev->args[EVENT_POINT_PROVED], (unsigned)((cpu_ns() - start) / 1000));
+		  (int)ev->args[EVENT_POINT_PROVED], (unsigned)((os_cpu_ns() - start) / 1000));
 	rc = start_tracking(p, t);
 	return rc < 0 ? rc : fx->error;
 }

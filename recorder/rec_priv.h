@@ -113,6 +113,7 @@ struct rec_task {
 	uint64_t asleep_since; /* found asleep in a call that should not, 0 = not */
 	bool interrupting; /* a TRAP stop that we asked for is to come */
 	uint32_t priority; /* chaos: who runs first; the higher one */
+	int64_t behind;    /* chaos: CPU time that it lacks of its fair share (fair.c), ns; negative: it had more */
 	bool watching;     /* chaos: watchpoints are set */
 	uint32_t wake_asked; /* chaos: how many waiters it wanted to wake, 0 = as it said */
 	struct rec_rare {
@@ -212,6 +213,9 @@ struct rec {
 	uint64_t slice_cpu; /* CPU time of the current task's process when its slice began */
 	struct code_cache *code;
 	struct rec_chaos *chaos; /* NULL = off */
+	struct rec_fair {
+		uint64_t computed, paid, last; /* ns: fair.c */
+	} fair;
 	uint64_t *interrupted; /* hash table of INTERRUPTED_MAX places where handlers were entered, 0 = free; NULL = none yet */
 	uint64_t next_checksum;
 	bool give_way;      /* the current task yielded */
@@ -275,6 +279,8 @@ void rec_drop_orphans(struct rec *rec);
 /* --- sched.c --- */
 /* Runs tasks until one has a stop to be handled: 1 and it in *ret, 0 when no task is left. ERR_INTERRUPTED from signals. */
 int rec_sched(struct rec *rec, struct rec_task **ret) MUST_CHECK;
+/* It could go on now. */
+bool rec_runnable(const struct rec_task *t);
 /* Logs the writes of others that have ended by now: before a write to stdout, so that output is logged in the order in which it was written. */
 int rec_settle_writes(struct rec *rec) MUST_CHECK;
 
@@ -324,10 +330,22 @@ int rec_tally_fill(struct rec *rec, json_t *syscalls) MUST_CHECK;
 /* At a tick: reports a standstill, once. */
 void rec_watchdog(struct rec *rec);
 
+/* --- fair.c: bounds of chaos --- */
+/* t has used so much CPU time, ns, while those that can run now waited. */
+void rec_fair_ran(struct rec_task *t, uint64_t ns);
+/* Who could run and must come first, since others had so much more; NULL: nobody. */
+struct rec_task *rec_fair_starving(struct rec *rec);
+/* A point has cost the recorder so much CPU time, ns. */
+void rec_fair_paid(struct rec *rec, uint64_t ns);
+/* May there be points that nobody but chaos needs? */
+bool rec_fair_affords(const struct rec *rec);
+/* At least so long is a slice, ns. */
+uint64_t rec_fair_slice(const struct rec *rec);
+
 /* --- chaos.c: only with rec->chaos --- */
 int rec_chaos_new(struct rec *rec) MUST_CHECK;
 void rec_chaos_free(struct rec_chaos *c); /* NULL is fine */
-/* Who runs next, NULL when nobody can. */
+/* Who runs next, NULL when nobody can. The one that starves most, when one does. */
 struct rec_task *rec_chaos_pick(struct rec *rec);
 /* Length of a slice, ns of CPU time. */
 uint64_t rec_chaos_slice(struct rec *rec);

@@ -23,7 +23,7 @@
 #define SPIN_SLICE_NS 200000
 #define TICK_MIN_US 20u
 
-static bool runnable(const struct rec_task *t)
+bool rec_runnable(const struct rec_task *t)
 {
 	return t->state == REC_STOPPED || t->state == REC_READY;
 }
@@ -151,7 +151,7 @@ int rec_settle_writes(struct rec *rec)
 static bool others_runnable(struct rec *rec, const struct rec_task *than)
 {
 	for (struct rec_task *t = rec->tasks; t; t = t->next)
-		if (t != than && runnable(t))
+		if (t != than && rec_runnable(t))
 			return true;
 	return false;
 }
@@ -249,6 +249,18 @@ static uint64_t slice_of(const struct rec_task *t)
 	if (t->rec->chaos)
 		return rec_chaos_slice(t->rec);
 	return t->spins ? MIN(full, MAX(part, (uint64_t)SPIN_SLICE_NS)) : full;
+}
+
+/* What the current task has used of its slice is on its account. */
+static void settle(struct rec *rec)
+{
+	uint64_t used;
+
+	if (!rec->chaos || !rec->cur)
+		return;
+	used = rec_slice_used(rec->cur);
+	rec->slice_cpu += used; /* counted once, also where nobody is there to begin a slice */
+	rec_fair_ran(rec->cur, used);
 }
 
 static void begin_slice(struct rec *rec, const struct rec_task *t)
@@ -366,10 +378,10 @@ static struct rec_task *pick(struct rec *rec)
 	if (rec->chaos)
 		return rec_chaos_pick(rec);
 	for (struct rec_task *t = from; t; t = t->next)
-		if (runnable(t))
+		if (rec_runnable(t))
 			return t;
 	for (struct rec_task *t = rec->tasks; t; t = t->next)
-		if (runnable(t))
+		if (rec_runnable(t))
 			return t;
 	return NULL;
 }
@@ -392,8 +404,9 @@ static struct rec_task *choose(struct rec *rec, uint64_t now)
 	if (t && t->state == REC_READY && stays(rec, t, now))
 		return t;
 	if (drain(rec) < 0)
-		return t && runnable(t) ? t : NULL;
+		return t && rec_runnable(t) ? t : NULL;
 	rec->give_way = false;
+	settle(rec);
 	t = pick(rec);
 	if (t && t != rec->cur) {
 		log_trace("switch to thread %u", t->num);

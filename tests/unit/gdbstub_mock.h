@@ -37,7 +37,7 @@ struct dbg {
 	uint64_t moves;
 	struct mock_break breaks[MOCK_BREAKS];
 	bool diverted, lost, forever; /* forever: running does not end but by tick */
-	bool nowhere; /* positions cannot be told */
+	bool nowhere; /* positions cannot be told: that takes a while to find out */
 	unsigned diversions, conds;
 	struct user_regs_struct copy[2];
 	uint8_t xcopy[2][1024];
@@ -129,6 +129,11 @@ const struct manifest_process *dbg_process(const struct dbg *d)
 
 int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 {
+	for (int i = 0; d->nowhere && i < 300; i++) {
+		if (d->tick && d->tick(d->ctx, NULL))
+			return ERR_INTERRUPTED;
+		usleep(1000);
+	}
 	if (d->nowhere)
 		return errinfo_set(ei, -EIO, "the position was asked for");
 	*ret = (struct dbg_pos){ .events = d->at / 8, .steps = d->at % 8 };

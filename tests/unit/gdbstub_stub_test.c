@@ -751,7 +751,7 @@ START_TEST(monitor_places)
 }
 END_TEST
 
-START_TEST(monitor_where_brief)
+START_TEST(monitor_where_within)
 {
 	struct client c = start(&(struct server_options){ .nowhere = true });
 
@@ -762,7 +762,9 @@ START_TEST(monitor_where_brief)
 	ck_assert_str_eq(monitor(&c, "hermit where brief --json"),
 			 "{\"event\":0,\"events\":0,\"time_ns\":0,\"pid\":1000,\"thread\":1000,\"status\":768,\"over\":false,\"at_start\":true,"
 			 "\"at_end\":false,\"diverted\":false}\n");
-	ck_assert(str_has_prefix(monitor(&c, "hermit where exactly"), "error: usage: monitor hermit where [brief]"));
+	ck_assert(str_has_prefix(monitor(&c, "hermit where 10ms"), "0 of 0 events"));
+	ck_assert(str_has_prefix(monitor(&c, "hermit where 3s"), "error: the position was asked for"));
+	ck_assert(str_has_prefix(monitor(&c, "hermit where exactly"), "error: usage: monitor hermit where [brief|TIME]"));
 	finish(&c);
 }
 END_TEST
@@ -873,5 +875,5 @@ START_TEST(sockets)
 END_TEST
 
 TEST_MAIN("gdbstub_stub", connection, repeated_hello, steps_both_ways, breakpoints, conditions, calls_and_signals, memory, binary_reads, writes_are_refused,
-	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_where_brief, monitor_recording,
+	  function_calls, nested_calls, threads, objects, files, interrupt, progress, client_vanishes, endings, monitor_places, monitor_where_within, monitor_recording,
 	  monitor_notes, sockets)

@@ -110,7 +110,7 @@ def test_session(t):
     assert s["goto"] == "end" and s["recording"] == id
     address = s["address"]
     assert "%s:%d" % (address["host"], address["port"]) in s["commands"]["gdb"] and id in s["commands"]["local"]
-    assert s["commands"]["vscode"].startswith("vscode://")
+    assert s["commands"]["vscode"] == "vscode://hermit.hermit-debug/open?recording=%s&target=127.0.0.1:%d" % (id, address["port"])
     with socket.create_connection((address["host"], address["port"]), timeout=20) as c:
         assert b"PacketSize=" in packet(c, b"qSupported:multiprocess+")
     assert s["id"] in [x["id"] for x in t.get(SESSIONS).json["items"]]

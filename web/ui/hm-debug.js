@@ -9,6 +9,13 @@ import {openDialog} from "./dialogs.js";
 import {commandLine} from "./hm-copy.js";
 import {loadingNotice} from "./notices.js";
 
+/* For hermit's extension for VS Code (dap/vscode/src/link.js): it replays by itself and needs no session. */
+function vscodeLink(recording, at, pid) {
+	const what = new URLSearchParams({recording, ...pid === null ? {} : {process: pid}, ...at === null ? {} : {event: at}, server: location.origin});
+
+	return safeHref(`vscode://hermit.hermit-debug/open?${what}`);
+}
+
 class HmDebug extends HTMLElement {
 	recording = null;
 	at = null;
@@ -27,7 +34,8 @@ class HmDebug extends HTMLElement {
 		fill(this,
 			h("p.muted", {}, this.at === null ? "From the beginning of the recording." : `Right after event ${format.event(this.at)}.`),
 			h("section", {}, h("h3", {}, "On this machine"),
-				h("p.muted", {}, "Replays in your terminal with gdb; reverse-step, reverse-continue and watchpoints work."), commandLine(local)),
+				h("p.muted", {}, "Replays in your terminal with gdb; reverse-step, reverse-continue and watchpoints work."), commandLine(local),
+				h("p", {}, h("a.button", {href: vscodeLink(rec.id, this.at, this.pid), title: "With the extension of hermit"}, icon("link"), "Open in VS Code"))),
 			this.#list);
 		fill(this.#list, loadingNotice("Looking for sessions"));
 		this.#off = live({session: () => this.#load(), again: () => this.#load()});

@@ -164,7 +164,7 @@ function session({body, world, reply}) {
 	const one_ = {id: String(world.serial++), recording: rec.id, kind: "gdb", pid: body.pid ?? 4711, goto: body.goto ?? null, state: "starting", error: null,
 		address: {host: "127.0.0.1", port}, created: new Date(world.now).toISOString(), commands: {
 			gdb: `gdb -q -ex 'target remote 127.0.0.1:${port}' /usr/bin/${rec.program.slice(0, 40)}`, local: `hermit replay ${rec.id}${place}`,
-			vscode: `vscode://hermit.debug/open?recording=${rec.id}&port=${port}`}};
+			vscode: `vscode://hermit.hermit-debug/open?recording=${rec.id}&target=127.0.0.1:${port}`}};
 
 	world.sessions.unshift(one_);
 	world.tell("session", one_);

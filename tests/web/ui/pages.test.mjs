@@ -80,7 +80,8 @@ test("debug: commands, a session is started, copied and ended", {scenario: "few"
 	await dialog.getByRole("button", {name: "Start a session"}).click();
 	await dialog.locator(".badge").getByText("ready").waitFor();
 	await dialog.getByText("target remote 127.0.0.1").waitFor();
-	check.match(await dialog.getByRole("link", {name: "VS Code"}).getAttribute("href"), /^vscode:/);
+	check.match(await dialog.getByRole("link", {name: "VS Code", exact: true}).getAttribute("href"), /^vscode:\/\/hermit\.hermit-debug\/open\?recording=[0-9a-f]+&target=127\.0\.0\.1:\d+$/);
+	check.equal(await dialog.getByRole("link", {name: "Open in VS Code"}).getAttribute("href"), `vscode://hermit.hermit-debug/open?${new URLSearchParams({recording: rec.id, server: url})}`);
 	check.equal(world.sessions.length, 1);
 	await dialog.getByRole("button", {name: "Close"}).last().click();
 	await page.locator("dialog").waitFor({state: "detached"});

@@ -1,0 +1,620 @@
+/* Requests that set breakpoints of lines, functions and instructions, and what all points have in common: a new list is compared with the old one, and
+ * only the difference reaches gdb, so that ids stay and breakpoints that the user did not touch are not taken out of a running replay. */
+#define LOG_AREA "dap.breaks"
+#include "dap/breaks_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/os.h"
+#include "base/str.h"
+
+int breaks_new(struct dap_breaks **ret)
+{
+	*ret = os_calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void point_free(struct point *p)
+{
+	if (!p)
+		return;
+	freep(&p->group);
+	freep(&p->message);
+	jsonx_unrefp(&p->spec);
+	jsonx_unrefp(&p->bkpt);
+	jsonx_unrefp(&p->shown);
+	free(p);
+}
+
+void breaks_free(struct dap_breaks *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->n; i++)
+		point_free(b->points[i]);
+	free(b->points);
+	buf_done(&b->line);
+	jsonx_unrefp(&b->lines);
+	free(b);
+}
+
+struct point *point_of_number(struct dap *d, int64_t number)
+{
+	for (size_t i = 0; number > 0 && i < d->breaks->n; i++)
+		if (d->breaks->points[i]->number == number)
+			return d->breaks->points[i];
+	return NULL;
+}
+
+/* --- how the client sees one --- */
+
+/* The first place of several, else the breakpoint itself. */
+static const json_t *first_place(const json_t *bkpt)
+{
+	const json_t *place = json_array_get(json_object_get(bkpt, "locations"), 0);
+
+	return place ? place : bkpt;
+}
+
+static bool is_pending(const json_t *bkpt)
+{
+	const char *addr = mi_str(bkpt, "addr");
+
+	return json_object_get(bkpt, "pending") || (addr && strcmp(addr, "<PENDING>") == 0);
+}
+
+static int put_place(struct dap *d, const json_t *place, json_t *body)
+{
+	const char *file = mi_str(place, "file"), *fullname = mi_str(place, "fullname"), *addr = mi_str(place, "addr");
+	int64_t line = mi_int(place, "line", 0);
+	int r = 0;
+
+	if (line > 0)
+		r = jsonx_set_i64(body, "line", sources_line_out(d, line));
+	if (r >= 0 && (file || fullname)) {
+		json_t *source = sources_of(d, file, fullname);
+
+		if (json_is_null(source))
+			json_decref(source);
+		else
+			r = jsonx_set_new(body, "source", source);
+	}
+	if (r >= 0 && addr && str_has_prefix(addr, "0x"))
+		r = jsonx_set_str(body, "instructionReference", addr);
+	return r;
+}
+
+static int put_message(const struct point *p, bool verified, json_t *body)
+{
+	size_t places = json_array_size(json_object_get(p->bkpt, "locations"));
+	struct buf b CLEANUP(buf_done) = { 0 };
+	int r = 0;
+
+	if (!verified) {
+		size_t n = p->message ? strlen(p->message) : 0;
+
+		buf_printf(&b, "%.*s", (int)(p->pending && n && p->message[n - 1] == '.' ? n - 1 : n), p->message ? p->message : "");
+		if (p->pending)
+			buf_printf(&b, "%sit is looked for again whenever the program loads a library", p->message ? "; " : "");
+		r = jsonx_set_str(body, "reason", p->pending ? "pending" : "failed");
+	} else if (places > 1) {
+		buf_printf(&b, "%zu places", places);
+	}
+	if (r >= 0 && b.len)
+		r = jsonx_set_new(body, "message", jsonx_string_lossy(buf_cstr(&b), b.len));
+	return r;
+}
+
+json_t *point_body(struct dap *d, const struct point *p)
+{
+	bool verified = p->number > 0 && !p->pending;
+	json_t *body = json_pack("{sI sb}", "id", (json_int_t)p->id, "verified", verified);
+	int r = body ? put_message(p, verified, body) : -ENOMEM;
+
+	if (r >= 0 && verified && p->bkpt)
+		r = put_place(d, first_place(p->bkpt), body);
+	if (r >= 0)
+		return body;
+	json_decref(body);
+	return NULL;
+}
+
+/* --- gdb's words --- */
+
+static void take_bkpt(struct point *p, json_t *bkpt)
+{
+	jsonx_unrefp(&p->bkpt);
+	p->bkpt = json_incref(bkpt);
+	p->number = mi_int(bkpt, "number", p->number);
+	if (!p->logs) /* whose hits are lines that we count */
+		p->times = mi_int(bkpt, "times", p->times);
+	p->pending = is_pending(bkpt);
+}
+
+/* Tells the client of a change, if it is one for it. */
+static void tell_changed(struct dap *d, struct point *p)
+{
+	json_t *body = point_body(d, p);
+
+	if (!body || json_equal(body, p->shown)) {
+		jsonx_unrefp(&body);
+		return;
+	}
+	jsonx_unrefp(&p->shown);
+	p->shown = json_incref(body);
+	dap_event(d, "breakpoint", json_pack("{ss so}", "reason", "changed", "breakpoint", body));
+}
+
+void points_tell(struct dap *d)
+{
+	for (size_t i = 0; i < d->breaks->n; i++)
+		if (d->breaks->points[i]->shown)
+			tell_changed(d, d->breaks->points[i]);
+}
+
+/* gdb, or a line in its console, has deleted it. */
+static void lose(struct dap *d, struct point *p)
+{
+	p->number = 0;
+	jsonx_unrefp(&p->bkpt);
+	p->bkpt = NULL;
+	if (!p->message)
+		p->message = os_strdup("gdb has deleted it");
+	p->pending = false;
+	tell_changed(d, p);
+}
+
+static bool take_notice(struct dap *d, const struct mi_record *rec)
+{
+	json_t *bkpt = json_object_get(rec->values, "bkpt");
+	struct point *p;
+
+	if (strcmp(rec->name, "breakpoint-modified") == 0) {
+		p = point_of_number(d, mi_int(bkpt, "number", 0));
+		if (p) {
+			take_bkpt(p, bkpt);
+			if (p->shown && !d->breaks->own)
+				tell_changed(d, p);
+		}
+		return p;
+	}
+	if (strcmp(rec->name, "breakpoint-deleted") == 0) {
+		p = point_of_number(d, mi_int(rec->values, "id", 0));
+		if (p)
+			lose(d, p);
+		return p;
+	}
+	return false;
+}
+
+bool breaks_record(struct dap *d, const struct mi_record *rec)
+{
+	if (!d->breaks)
+		return false;
+	if (rec->kind == MI_NOTIFY && rec->name)
+		return take_notice(d, rec);
+	if (rec->kind == MI_CONSOLE && log_record(d, rec))
+		return true;
+	/* of a run that the client does not see */
+	return d->breaks->own && (rec->kind == MI_CONSOLE || rec->kind == MI_TARGET);
+}
+
+/* --- conditions --- */
+
+static const char *spec_str(const struct point *p, const char *key)
+{
+	const char *s = json_string_value(json_object_get(p->spec, key));
+
+	return s && s[strspn(s, " \t")] ? s : NULL;
+}
+
+char *point_condition(const struct point *p)
+{
+	const char *cond = spec_str(p, "condition");
+
+	if (!p->logs)
+		return os_strdup(cond ? cond : "");
+	/* the call tells a log point's line and is false */
+	return cond ? os_asprintf("(%s) && $_hermit_log(%" PRId64 ")", cond, p->id) : os_asprintf("$_hermit_log(%" PRId64 ")", p->id);
+}
+
+static int set_condition(struct dap *d, const struct point *p, const char *cond)
+{
+	struct buf q CLEANUP(buf_done) = { 0 };
+
+	mi_quote(&q, cond);
+	return mi_command(d->mi, NULL, &d->ei, "-break-condition %" PRId64 " %s", p->number, buf_cstr(&q));
+}
+
+int point_set_condition(struct dap *d, const struct point *p)
+{
+	char *whole CLEANUP(freep) = point_condition(p);
+	const char *cond = spec_str(p, "condition");
+	/* the user's own words first: what gdb says of them shall not name ours */
+	int r = cond ? set_condition(d, p, cond) : 0;
+
+	if (!whole)
+		return -ENOMEM;
+	return r >= 0 && p->logs ? set_condition(d, p, whole) : r;
+}
+
+/* --- one point --- */
+
+static void delete_number(struct dap *d, struct point *p)
+{
+	struct errinfo ignored = { 0 };
+	int64_t number = p->number;
+
+	p->number = 0; /* first: what gdb tells of it is no news */
+	if (number && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, number) < 0)
+		log_debug("delete breakpoint %" PRId64 ": %s", number, ignored.text);
+}
+
+/* Why a point does not work, in gdb's or our words of d->ei, which are used up. */
+static int fail_point(struct dap *d, struct point *p, int r)
+{
+	if (r != -EREMOTEIO && r != -EINVAL && r != -ENOENT && r != ERR_LIMIT)
+		return r;
+	delete_number(d, p);
+	freep(&p->message);
+	p->message = os_strdup(d->ei.text);
+	p->pending = false;
+	d->ei = (struct errinfo){ 0 };
+	return p->message ? 0 : -ENOMEM;
+}
+
+static int parse_spec(struct dap *d, struct point *p)
+{
+	json_t *parts CLEANUP(jsonx_unrefp) = NULL;
+	const char *log = spec_str(p, "logMessage");
+	int r = hit_parse(spec_str(p, "hitCondition"), &p->hit, &d->ei);
+
+	if (r < 0 || !log)
+		return r;
+	p->logs = true;
+	r = log_parse(log, &parts, &d->ei);
+	if (r >= 0)
+		r = breaks_python(d);
+	return r >= 0 ? log_define(d, p->id, parts, 0, false) : r;
+}
+
+static int make_point(struct dap *d, struct point *p, point_insert insert)
+{
+	const char *error = spec_str(p, "error");
+	int r = error ? errinfo_set(&d->ei, -EINVAL, "%s", error) : parse_spec(d, p);
+
+	if (r >= 0)
+		r = insert(d, p);
+	if (r >= 0 && !p->pending)
+		r = point_set_condition(d, p);
+	return r < 0 ? fail_point(d, p, r) : 0;
+}
+
+/* gdb looks at a place that it does not know again later; the reason of now is kept. */
+static int insert_pending(struct dap *d, struct point *p, const char *where)
+{
+	char *cond CLEANUP(freep) = point_condition(p);
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	struct buf q CLEANUP(buf_done) = { 0 };
+	int r;
+
+	if (!cond)
+		return -ENOMEM;
+	if (*cond) {
+		buf_printf(&q, "-c ");
+		mi_quote(&q, cond);
+	}
+	freep(&p->message);
+	p->message = os_strdup(d->ei.text);
+	d->ei = (struct errinfo){ 0 };
+	if (!p->message)
+		return -ENOMEM;
+	r = mi_command(d->mi, &j, &d->ei, "-break-insert -f %s %s", buf_cstr(&q), where);
+	if (r >= 0)
+		take_bkpt(p, json_object_get(j, "bkpt"));
+	return r;
+}
+
+static int insert_code(struct dap *d, struct point *p)
+{
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	const char *where = spec_str(p, "where");
+	int r = mi_command(d->mi, &j, &d->ei, "-break-insert %s", where);
+
+	if (r >= 0)
+		take_bkpt(p, json_object_get(j, "bkpt"));
+	return r == -EREMOTEIO && p->kind != POINT_ADDRESS ? insert_pending(d, p, where) : r;
+}
+
+/* --- lists --- */
+
+static struct point *find_same(struct dap *d, enum point_kind kind, const char *group, const json_t *spec)
+{
+	for (size_t i = 0; i < d->breaks->n; i++) {
+		struct point *p = d->breaks->points[i];
+
+		if (!p->seen && p->kind == kind && strcmp(p->group, group) == 0 && json_equal(p->spec, spec))
+			return p;
+	}
+	return NULL;
+}
+
+static int add_point(struct dap *d, enum point_kind kind, const char *group, const json_t *spec, struct point **ret)
+{
+	struct dap_breaks *b = d->breaks;
+	struct point *p;
+
+	if (b->n == POINTS_MAX)
+		return errinfo_set(&d->ei, ERR_LIMIT, "more than %u breakpoints", POINTS_MAX);
+	if (b->n == b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 16;
+		struct point **more = reallocarray(b->points, cap, sizeof(struct point *));
+
+		if (!more)
+			return -ENOMEM;
+		b->points = more;
+		b->cap = cap;
+	}
+	p = os_calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = (struct point){ .id = ++b->last_id, .kind = kind, .group = os_strdup(group), .spec = json_deep_copy(spec), .is_new = true };
+	b->points[b->n++] = p;
+	*ret = p;
+	return p->group && p->spec ? 0 : -ENOMEM;
+}
+
+static void drop_unseen(struct dap *d, enum point_kind kind, const char *group)
+{
+	struct dap_breaks *b = d->breaks;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct point *p = b->points[i];
+
+		if (p->kind == kind && strcmp(p->group, group) == 0 && !p->seen) {
+			delete_number(d, p);
+			point_free(p);
+		} else {
+			b->points[kept++] = p;
+		}
+	}
+	b->n = kept;
+}
+
+static int append_body(struct dap *d, struct point *p, json_t *list)
+{
+	jsonx_unrefp(&p->shown);
+	p->shown = point_body(d, p);
+	return p->shown && json_array_append(list, p->shown) == 0 ? 0 : -ENOMEM;
+}
+
+/* In the order of specs: the old point or a new one, new ones without breakpoint yet. */
+static int match_points(struct dap *d, enum point_kind kind, const char *group, const json_t *specs, struct point **ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < d->breaks->n; i++)
+		d->breaks->points[i]->seen = d->breaks->points[i]->is_new = false;
+	for (size_t i = 0; i < json_array_size(specs) && r >= 0; i++) {
+		const json_t *spec = json_array_get(specs, i);
+
+		ret[i] = find_same(d, kind, group, spec);
+		if (!ret[i])
+			r = add_point(d, kind, group, spec, &ret[i]);
+		if (r >= 0)
+			ret[i]->seen = true;
+	}
+	return r;
+}
+
+int points_set(struct dap *d, enum point_kind kind, const char *group, const json_t *specs, point_insert insert, json_t *body)
+{
+	size_t n = json_array_size(specs);
+	struct point **list CLEANUP(freep) = os_calloc(n + 1, sizeof(struct point *));
+	json_t *out CLEANUP(jsonx_unrefp) = json_array();
+	int r = list && out ? match_points(d, kind, group, specs, list) : -ENOMEM;
+
+	if (r >= 0)
+		drop_unseen(d, kind, group);
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		/* one that failed may work now: its program may have been loaded */
+		if (list[i]->is_new || (!list[i]->number && !list[i]->pending)) {
+			freep(&list[i]->message);
+			list[i]->message = NULL;
+			r = make_point(d, list[i], insert);
+		}
+		if (r >= 0)
+			r = append_body(d, list[i], out);
+	}
+	return r >= 0 ? jsonx_set_new(body, "breakpoints", TAKE(out)) : r;
+}
+
+/* --- requests --- */
+
+struct wanted {
+	const char *condition, *hit, *log, *name, *reference;
+	int64_t line, offset;
+};
+
+static const struct arg wanted_line[] = {
+	ARG(INT, struct wanted, line, "line", .required = true),
+	ARG(STR, struct wanted, condition, "condition"),
+	ARG(STR, struct wanted, hit, "hitCondition"),
+	ARG(STR, struct wanted, log, "logMessage"),
+	{ .name = NULL },
+};
+
+static const struct arg wanted_function[] = {
+	ARG(STR, struct wanted, name, "name", .required = true),
+	ARG(STR, struct wanted, condition, "condition"),
+	ARG(STR, struct wanted, hit, "hitCondition"),
+	{ .name = NULL },
+};
+
+static const struct arg wanted_instruction[] = {
+	ARG(STR, struct wanted, reference, "instructionReference", .required = true),
+	ARG(INT, struct wanted, offset, "offset"),
+	ARG(STR, struct wanted, condition, "condition"),
+	ARG(STR, struct wanted, hit, "hitCondition"),
+	{ .name = NULL },
+};
+
+/* Appends where gdb puts w, as arguments of -break-insert. */
+static int line_where(struct dap *d, const struct wanted *w, const char *path, struct buf *b)
+{
+	buf_printf(b, "--source ");
+	mi_quote(b, path);
+	buf_printf(b, " --line %" PRId64, sources_line_in(d, w->line));
+	return 0;
+}
+
+static int function_where(struct dap *d, const struct wanted *w, const char *path, struct buf *b)
+{
+	(void)path;
+	if (!w->name[strspn(w->name, " \t")])
+		return errinfo_set(&d->ei, -EINVAL, "a function breakpoint without a name");
+	buf_printf(b, "--function ");
+	mi_quote(b, w->name);
+	return 0;
+}
+
+static int instruction_where(struct dap *d, const struct wanted *w, const char *path, struct buf *b)
+{
+	uint64_t addr;
+
+	(void)path;
+	if (str_parse_u64(w->reference, &addr) < 0)
+		return errinfo_set(&d->ei, -EINVAL, "'%.80s' is no address of an instruction", w->reference);
+	buf_printf(b, "*0x%" PRIx64, addr + (uint64_t)w->offset);
+	return 0;
+}
+
+struct want {
+	const struct arg *table;
+	int (*where)(struct dap *d, const struct wanted *w, const char *path, struct buf *b);
+};
+
+static int make_spec(struct dap *d, const struct want *want, const json_t *item, const char *path, json_t *specs)
+{
+	struct buf b CLEANUP(buf_done) = { 0 };
+	struct wanted w = { 0 };
+	json_t *spec;
+	int r = args_decode(want->table, item, &w, &d->ei);
+
+	if (r < 0)
+		return r;
+	r = want->where(d, &w, path, &b);
+	if (r < 0 && r != -EINVAL)
+		return r;
+	spec = json_pack("{ss ss* ss* ss* ss*}", "where", buf_cstr(&b), "condition", w.condition, "hitCondition", w.hit, "logMessage", w.log, "error",
+			 r < 0 ? d->ei.text : NULL);
+	if (r < 0)
+		d->ei = (struct errinfo){ 0 };
+	return spec && json_array_append_new(specs, spec) == 0 ? 0 : -ENOMEM;
+}
+
+static int set_points(struct dap *d, enum point_kind kind, const struct want *want, const json_t *items, const char *path, json_t *body)
+{
+	json_t *specs CLEANUP(jsonx_unrefp) = json_array();
+	int r = specs ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < json_array_size(items) && r >= 0; i++)
+		r = make_spec(d, want, json_array_get(items, i), path, specs);
+	return r >= 0 ? points_set(d, kind, path, specs, insert_code, body) : r;
+}
+
+struct set_args {
+	json_t *source, *breakpoints, *lines;
+};
+
+static const struct arg set_lines[] = {
+	ARG(OBJECT, struct set_args, source, "source", .required = true),
+	ARG(ARRAY, struct set_args, breakpoints, "breakpoints"),
+	ARG(ARRAY, struct set_args, lines, "lines"), /* of old clients */
+	{ .name = NULL },
+};
+
+static json_t *items_of_lines(const json_t *lines)
+{
+	json_t *items = json_array();
+
+	for (size_t i = 0; items && i < json_array_size(lines); i++)
+		if (json_array_append_new(items, json_pack("{sO}", "line", json_array_get(lines, i))) < 0) {
+			json_decref(items);
+			return NULL;
+		}
+	return items;
+}
+
+/* Lines of a listing of machine code are its instructions. */
+static json_t *items_of_code(struct dap *d, const json_t *source, const json_t *lines)
+{
+	json_t *items CLEANUP(jsonx_unrefp) = json_array();
+
+	for (size_t i = 0; items && i < json_array_size(lines); i++) {
+		json_t *item = json_copy(json_array_get(lines, i));
+		json_int_t line = json_integer_value(json_object_get(item, "line"));
+		uint64_t addr = sources_code_addr(d, source, line);
+		json_t *where = addr ? json_sprintf("0x%" PRIx64, addr) : json_sprintf("line %" JSON_INTEGER_FORMAT, line);
+
+		if (json_array_append_new(items, item) < 0 || jsonx_set_new(item, "instructionReference", where) < 0)
+			return NULL;
+	}
+	return TAKE(items);
+}
+
+static int set_in_code(struct dap *d, const json_t *source, const json_t *lines, json_t *body)
+{
+	static const struct want want = { wanted_instruction, instruction_where };
+	json_t *items CLEANUP(jsonx_unrefp) = items_of_code(d, source, lines);
+	char *group CLEANUP(freep) =
+		os_asprintf("machine code %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(source, "sourceReference")));
+
+	return items && group ? set_points(d, POINT_LINE, &want, items, group, body) : -ENOMEM;
+}
+
+static int set_breakpoints(struct dap *d, const void *args, json_t *body)
+{
+	static const struct want want = { wanted_line, line_where };
+	const struct set_args *a = args;
+	json_t *items CLEANUP(jsonx_unrefp) = a->breakpoints ? json_incref(a->breakpoints) : items_of_lines(a->lines);
+	char *path CLEANUP(freep) = NULL;
+	const char *given = mi_str(a->source, "path");
+	int r;
+
+	if (items && sources_is_code(a->source))
+		return set_in_code(d, a->source, items, body);
+	r = items ? sources_to_gdb(d, a->source, &path) : -ENOMEM;
+	if (r == -ENOENT && given) { /* a file that no program here was made of: its breakpoints wait for one */
+		d->ei = (struct errinfo){ 0 };
+		path = os_strdup(given);
+		r = path ? 0 : -ENOMEM;
+	}
+	return r >= 0 ? set_points(d, POINT_LINE, &want, items, path, body) : r;
+}
+DAP_METHOD(set_breakpoints, set_lines, struct set_args);
+
+static const struct arg set_list[] = {
+	ARG(ARRAY, struct set_args, breakpoints, "breakpoints", .required = true),
+	{ .name = NULL },
+};
+
+static int set_function_breakpoints(struct dap *d, const void *args, json_t *body)
+{
+	static const struct want want = { wanted_function, function_where };
+
+	return set_points(d, POINT_FUNCTION, &want, ((const struct set_args *)args)->breakpoints, "", body);
+}
+DAP_METHOD(set_function_breakpoints, set_list, struct set_args);
+
+static int set_instruction_breakpoints(struct dap *d, const void *args, json_t *body)
+{
+	static const struct want want = { wanted_instruction, instruction_where };
+
+	return set_points(d, POINT_ADDRESS, &want, ((const struct set_args *)args)->breakpoints, "", body);
+}
+DAP_METHOD(set_instruction_breakpoints, set_list, struct set_args);

@@ -1,0 +1,144 @@
+/* What sources.c, source_text.c, source_lines.c, modules.c, memory.c, disasm.c and listing.c share.
+ *
+ * The client's names of files and gdb's: sourceMap is gdb's `set substitute-path`, so gdb's full names are those of this machine already, and what a user
+ * types in the console means the same. What is left to do is spelling (links, "..", URIs), and files that are not here: those have a sourceReference,
+ * under which a text is served. */
+#ifndef DAP_SOURCES_PRIV_H
+#define DAP_SOURCES_PRIV_H
+
+#include "analysis/names.h"
+#include "dap/parts_priv.h"
+#include "dap/paths_priv.h"
+
+/* Places that others handed out, listings of machine code and bytes of them, tables of lines that are kept. */
+#define LOCATIONS_MAX 16384u
+#define LISTINGS_MAX 2048u
+#define LISTINGS_BYTES_MAX (8u << 20)
+#define LINE_TABLES_MAX 32u
+/* A source file that is served. */
+#define SOURCE_BYTES_MAX (8u << 20)
+/* Sources that one loadedSources lists, and events of one library. */
+#define LOADED_SOURCES_MAX 20000u
+#define LOADED_EVENTS_MAX 500u
+#define MODULES_MAX 4096u
+/* Bytes of one readMemory; those that gdb is asked for at once. */
+#define MEMORY_READ_MAX (8u << 20)
+#define MEMORY_CHUNK (256u << 10)
+/* Instructions of one disassemble, and how far from the place it may begin. */
+#define DISASM_COUNT_MAX 20000
+#define DISASM_OFFSET_MAX 100000
+
+/* A place by its source, or by an address that is looked up when somebody asks. */
+struct location {
+	json_t *source; /* owned; NULL: by address */
+	int64_t line;   /* the client's */
+	uint64_t addr;
+};
+
+/* The lines of a source that have code. */
+struct line_table {
+	char *path; /* owned; NULL = free */
+	unsigned generation;
+	int64_t *line; /* owned, ascending */
+	size_t n;
+};
+
+/* Machine code as text, for clients that show none by themselves. Line i (from 0) is that of the instruction at addr[i]. */
+#define LISTING_CODE 16u
+struct listing {
+	uint32_t id;    /* 0 = free */
+	unsigned generation;
+	uint64_t from;  /* the address that it was made for */
+	uint8_t code[LISTING_CODE]; /* what was there */
+	char *name;     /* owned */
+	uint64_t *addr; /* owned; 0: a line of text; NULL: nobody has asked for the text yet */
+	size_t n;
+	struct buf text;
+};
+
+struct dap_sources {
+	struct path_map map;   /* sourceMap */
+	struct path_map spelt; /* real folders, as the client spells them */
+	uint64_t recorded_ns;  /* wall time of the recording's start, 0 = not known */
+
+	/* files that are not here: number in shown = sourceReference / 2 */
+	struct names shown, known; /* as the client sees them; as gdb names them */
+	uint32_t *known_of;        /* owned; [number in shown - 1] = number in known */
+	uint32_t known_cap;
+
+	struct location *location; /* owned; [i] has the id first_location + i */
+	size_t n_locations, locations_cap;
+	int64_t first_location;
+
+	struct line_table table[LINE_TABLES_MAX];
+	unsigned next_table;
+
+	struct listing listing[LISTINGS_MAX];
+	uint32_t last_listing; /* id */
+	size_t listing_bytes;
+
+	unsigned generation; /* libraries came or went so often */
+	bool listed;         /* the client has asked for loadedSources and is told of new ones */
+	json_t *fresh;       /* owned array: libraries that came since then, NULL = none */
+};
+
+/* A path on its way out: as the client spells it, as a URI if it wants those. New reference, NULL = no memory. */
+json_t *sources_path_out(const struct dap *d, const char *path);
+/* Source of a text that is served; presentationHint and origin may be NULL. */
+json_t *sources_served(const char *name, int64_t reference, const char *hint, const char *origin);
+/* gdb's name of the file that a sourceReference stands for; NULL: it is none of a file. */
+const char *sources_known(const struct dap *d, int64_t reference);
+/* Source and line of an address, by gdb's line table. 1; 0: it has none. */
+int sources_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line) MUST_CHECK;
+/* After a stop: tells of the sources of new libraries. */
+int sources_tell_fresh(struct dap *d) MUST_CHECK;
+/* Modules: a library came or went. */
+void modules_record(struct dap *d, const struct mi_record *rec);
+
+/* --- memory.c --- */
+
+/* The address of a memoryReference with an offset. -EINVAL with what is wrong in d->ei. */
+int memory_address(struct dap *d, const char *reference, int64_t offset, uint64_t *ret) MUST_CHECK;
+/* Appends what can be read from addr on, up to len bytes or the first gap. 0 also when that is nothing. */
+int memory_read(struct dap *d, uint64_t addr, uint64_t len, struct buf *out) MUST_CHECK;
+
+struct mapping {
+	uint64_t start, end, offset;
+	char path[PATH_BYTES_MAX]; /* "" = none */
+};
+/* Calls fn for each mapping of the process, in order, until it returns other than 0, which is given back. */
+int memory_each_mapping(struct dap *d, int (*fn)(void *ctx, const struct mapping *m), void *ctx) MUST_CHECK;
+
+/* --- disasm.c --- */
+
+struct insn {
+	uint64_t addr;
+	uint32_t size;
+	bool valid;
+	json_t *mi;    /* owned: gdb's tuple, NULL when not valid */
+	json_t *group; /* owned: file, fullname, line; NULL = no source */
+};
+
+struct insns {
+	struct insn *v; /* owned */
+	size_t n, cap;
+};
+
+void insns_done(struct insns *list); /* for CLEANUP too */
+/* Decodes `before` instructions in front of addr and `after` from there on: exactly so many, those that cannot be read are not valid. */
+int disasm_around(struct dap *d, uint64_t addr, size_t before, size_t after, struct insns *ret) MUST_CHECK;
+/* Start of the function that holds addr, 0 = not known. *ret_name (may be NULL): owned, NULL when there is none. */
+int disasm_function(struct dap *d, uint64_t addr, uint64_t *ret_start, char **ret_name) MUST_CHECK;
+
+/* --- listing.c --- */
+
+/* The listing that holds addr, made when there is none, and the line (from 1). -ENOENT: nothing can be read there. */
+int listing_of(struct dap *d, uint64_t addr, const struct listing **ret, int64_t *ret_line) MUST_CHECK;
+/* The same without asking gdb for more than a few bytes: a new one is made when it is read. func: of the frame. */
+int listing_later(struct dap *d, uint64_t addr, const char *func, const struct listing **ret, int64_t *ret_line) MUST_CHECK;
+/* *ret NULL: there is none, or it was dropped for newer ones. */
+int listing_get(struct dap *d, int64_t reference, const struct listing **ret) MUST_CHECK;
+int64_t listing_reference(const struct listing *l);
+void listings_free(struct dap_sources *s);
+
+#endif
