@@ -449,6 +449,13 @@ void evindex_view(struct evindex *d, struct evindex_view *ret)
 				     .n_names = s->loaded ? (uint32_t)s->head.n_names : d->names.n, .finished = d->finished, .end_ns = d->end_ns, .evindex = d };
 }
 
+void evindex_trim(struct evindex *d)
+{
+	pthread_rwlock_rdlock(&d->lock);
+	storage_trim(&d->storage);
+	pthread_rwlock_unlock(&d->lock);
+}
+
 void evindex_release(const struct evindex_view *v)
 {
 	if (v->evindex)

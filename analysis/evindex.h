@@ -74,6 +74,8 @@ const struct store_id *evindex_id(const struct evindex *d);
 int evindex_extend(struct evindex *d, uint64_t deadline_ns, struct errinfo *ei) MUST_CHECK;
 /* Bytes of memory that it needs (not of mapped files). */
 uint64_t evindex_memory(struct evindex *d);
+/* For who has looked at all of it and goes on for long: the pages of its file are given back; they come again when they are looked at. */
+void evindex_trim(struct evindex *d);
 
 void evindex_view(struct evindex *d, struct evindex_view *ret);
 void evindex_release(const struct evindex_view *v); /* for CLEANUP too */

@@ -36,6 +36,13 @@ void storage_done(struct evindex_storage *s)
 	storage_init(s);
 }
 
+void storage_trim(struct evindex_storage *s)
+{
+	/* what is not of a file would be lost */
+	if (s->map && (s->loaded || s->fd >= 0))
+		(void)madvise(s->map, s->map_bytes, MADV_DONTNEED);
+}
+
 static size_t bytes_of(uint64_t records)
 {
 	return ALIGN_UP(EVINDEX_HEAD_BYTES + records * sizeof(struct evindex_record), 4096u);

@@ -37,6 +37,7 @@ struct evindex_storage {
 
 void storage_init(struct evindex_storage *s);
 void storage_done(struct evindex_storage *s);
+void storage_trim(struct evindex_storage *s); /* see evindex_trim() */
 /* Room for n more records. dir: of the store. -ENOMEM, ERR_LIMIT. The records may move. */
 int storage_reserve(struct evindex_storage *s, const char *dir, uint64_t n) MUST_CHECK;
 /* Maps the index in the cache if it fits m and is whole: 0, else -ENOENT, -EINVAL, ... */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/log.h"
@@ -77,11 +76,6 @@ int stores_resolve(struct store *s, const char *text, struct store_id *ret)
 	struct errinfo ei = { 0 };
 	int r = store_resolve(s, text, ret, &ei);
 
-	/* "last" may be a label; else it is the word for where an id cannot be left out */
-	if (r == ERR_NOT_FOUND && text && !strcmp(text, "last")) {
-		ei = (struct errinfo){ 0 };
-		r = store_resolve(s, NULL, ret, &ei);
-	}
 	if (r >= 0)
 		return 0;
 	if (text && r != ERR_NOT_FOUND)

@@ -103,9 +103,7 @@ static int parse_head(const char *p, size_t n, struct head *ret, struct errinfo 
 		r = parse_field(p + at, len, &h, ei);
 		if (r < 0)
 			return r;
-		at = (size_t)(nl - p) + 1;
-		if (at >= FRAME_HEAD_MAX)
-			break;
+		at = (size_t)(nl - p) + 1; /* at most FRAME_HEAD_MAX: nothing is found behind that */
 	}
 	if (n >= FRAME_HEAD_MAX)
 		return errinfo_set(ei, ERR_PROTOCOL, "read a message: its head is longer than %u bytes", FRAME_HEAD_MAX);

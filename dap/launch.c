@@ -260,6 +260,8 @@ static int enter(struct dap *d, const char *gdb, const char *program, const char
 	if (r >= 0)
 		r = sources_setup(d);
 	if (r >= 0)
+		stack_setup(d);
+	if (r >= 0)
 		r = connect_gdb(d, target);
 	if (r < 0)
 		return r;

@@ -100,8 +100,30 @@ static int add_libraries(struct dap *d, struct modules *m)
 	return 0;
 }
 
-/* "^" matches no name of a file but the empty one: only the files with symbols are listed, not their sources. */
-static const char *program_state(struct dap *d, const char *path)
+/* What gdb keeps of a file, in words for its maintainers. True: it has debugging information of its own. */
+static bool has_index(struct dap *d, const char *path)
+{
+	static const char *const signs[] = { "Cooked index in use", "Psymtabs", "Symtabs:" };
+	struct buf command CLEANUP(buf_done) = { 0 }, text CLEANUP(buf_done) = { 0 };
+	struct errinfo ei = { 0 };
+
+	buf_printf(&command, "maintenance print objfiles ");
+	for (; *path; path++) {
+		if (strchr(".[]*^$\\+?(){}|", *path))
+			buf_put_u8(&command, '\\');
+		buf_put_u8(&command, (uint8_t)*path);
+	}
+	buf_put_u8(&command, '$');
+	if (buf_error(&command) || mi_console(d->mi, &text, &ei, "%s", buf_cstr(&command)) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+		if (strstr(buf_cstr(&text), signs[i]))
+			return true;
+	return false;
+}
+
+/* The sure way, which takes a second in large programs. "^$" matches no name of a source: only the files with symbols are listed. */
+static const char *listed_state(struct dap *d, const char *path)
 {
 	json_t *values CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ei = { 0 };
@@ -128,7 +150,9 @@ static int add_program(struct dap *d, struct modules *m)
 	if (r < 0)
 		return r;
 	path = mi_str(json_array_get(json_object_get(values, "groups"), 0), "executable");
-	return path ? add_module(m, plain(path), 0, program_state(d, plain(path))) : 0;
+	if (!path)
+		return 0;
+	return add_module(m, plain(path), 0, has_index(d, plain(path)) ? with_lines : listed_state(d, plain(path)));
 }
 
 /* --- where they lie --- */

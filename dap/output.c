@@ -17,8 +17,10 @@
 #include "dap/places_priv.h"
 
 #define STOP_NS UINT64_C(60000000)
-#define IDLE_NS UINT64_C(30000000)
+#define IDLE_NS UINT64_C(20000000)
 #define IDLE_MS 15
+#define INDEX_NS UINT64_C(10000000)
+#define INDEX_MS 5
 #define PIECES_MAX 4096u          /* of what is not sent yet: of more than that the last ones are shown */
 #define BYTES_MAX (256u << 10)    /* the same, in bytes */
 #define PIECE_BYTES_MAX (64u << 10) /* of one event */
@@ -47,7 +49,7 @@ struct dap_output {
 	uint64_t bytes, left_out;
 	struct output_rest rest[2];
 	struct origins *origins;
-	bool no_origins;
+	bool no_origins, index_failed;
 	unsigned misses;
 	uint64_t asked_ns, patience_until; /* 0: nothing is asked */
 	bool answered_once;
@@ -231,7 +233,25 @@ static bool is_ready(struct dap_output *o)
 {
 	const struct piece *p = piece_at(o, 0);
 
-	return !o->origins || !p->asked || p->answered || dap_now_ns() >= o->patience_until;
+	return !o->origins || !p->asked || p->answered;
+}
+
+/* What was asked and has not been answered is not waited for any more. The child goes on from where it is when it is asked again, so it may be faster the next time. */
+static void give_up(struct dap_output *o)
+{
+	bool missed = false;
+
+	for (size_t i = 0; i < o->n; i++) {
+		struct piece *p = piece_at(o, i);
+
+		if (!p->asked || p->answered)
+			continue;
+		origins_cancel(o->origins, p->event);
+		p->answered = missed = true;
+	}
+	o->patience_until = 0;
+	if (missed && ++o->misses == MISSES_MAX)
+		end_origins(o);
 }
 
 static void take_places(struct dap *d)
@@ -243,12 +263,9 @@ static void take_places(struct dap *d)
 	if (origins_read(o->origins, take_answer, d) < 0) {
 		log_debug("the inspector has ended");
 		end_origins(o);
-		return;
+	} else if (o->patience_until && dap_now_ns() >= o->patience_until) {
+		give_up(o);
 	}
-	if (o->n && o->patience_until && !is_ready(o))
-		return;
-	if (o->n && piece_at(o, 0)->asked && !piece_at(o, 0)->answered && ++o->misses >= MISSES_MAX)
-		end_origins(o);
 }
 
 /* --- sending --- */
@@ -362,18 +379,39 @@ static bool has_work(const struct dap *d)
 {
 	const struct dap_output *o = d->output;
 
-	return o->which != OF_NONE && (o->n || o->seen < o->wanted) && d->state >= DAP_CONFIG && d->state < DAP_ENDED;
+	return o->which != OF_NONE && (o->n || o->seen < o->wanted);
+}
+
+/* The index of all events is made while nothing else is to be done, so that a timeline comes at once. */
+static bool can_index(const struct dap *d)
+{
+	const struct recorded *rec = d->places->recorded;
+
+	return rec && !rec->complete && !d->output->index_failed;
 }
 
 int output_timeout(const struct dap *d)
 {
-	return has_work(d) ? IDLE_MS : -1;
+	if (d->state < DAP_STOPPED || d->state >= DAP_ENDED)
+		return -1;
+	return has_work(d) ? IDLE_MS : can_index(d) ? INDEX_MS : -1;
 }
 
 void output_tick(struct dap *d)
 {
-	if (has_work(d))
+	struct errinfo ei = { 0 };
+
+	if (d->state < DAP_STOPPED || d->state >= DAP_ENDED)
+		return;
+	if (has_work(d)) {
 		work(d, IDLE_NS);
+	} else if (can_index(d)) {
+		struct recorded *rec = d->places->recorded;
+
+		d->output->index_failed = recorded_extend(rec, UINT64_MAX, os_mono_ns() + INDEX_NS, &ei) < 0;
+		if (rec->complete)
+			evindex_trim(rec->evindex);
+	}
 }
 
 /* --- all of it, for people --- */

@@ -7,12 +7,18 @@
 /* --- stack.c, vars.c: threads, frames, scopes, variables, evaluation --- */
 int stack_new(struct dap_stack **ret) MUST_CHECK;
 void stack_free(struct dap_stack *s);
+/* A gdb has started: its settings for values, and the printers of this machine's libraries. */
+void stack_setup(struct dap *d);
 /* All references (frames, variables) end: called before the guest runs. */
 void stack_forget(struct dap *d);
+/* A stop that the client is about to see: what a function returned is kept. */
+void stack_stopped(struct dap *d, const struct run_stop *stop);
 /* gdb's thread and frame level of a frameId. -ENOENT with d->ei: it is from before the last run. frame_id 0: the thread of the last stop, level 0. */
 int stack_frame(struct dap *d, int64_t frame_id, int *ret_thread, int *ret_level) MUST_CHECK;
 /* Address and size in bytes of an lvalue in a frame. -EINVAL with d->ei: it has no address. */
 int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *ret_addr, uint64_t *ret_len) MUST_CHECK;
+/* The expression of a variable that was listed under a variablesReference, and a frame for it; owned. -EINVAL with d->ei: it has none, -ENOENT: it is from before. */
+int stack_variable(struct dap *d, int64_t variables_reference, const char *name, int64_t *ret_frame, char **ret_expr) MUST_CHECK;
 /* What an expression or line typed in the debug console gives, as text; the guard against side effects applies. new reference in body: result, variablesReference ... */
 int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char *context, json_t *body) MUST_CHECK;
 
@@ -50,9 +56,11 @@ int64_t sources_line_in(const struct dap *d, int64_t line);
 int64_t sources_line_out(const struct dap *d, int64_t line);
 /* sourceMap, after gdb has started. */
 int sources_setup(struct dap *d) MUST_CHECK;
-/* For code without a source: a listing of its machine code, and the line there (the client's). New reference; JSON null for clients that show machine code by
- * themselves, and when there is nothing to read. */
-json_t *sources_of_code(struct dap *d, uint64_t addr, int64_t *ret_line);
+/* For a frame (gdb's tuple) without a source: a listing of its machine code, and the line there (the client's). New reference; JSON null for clients that show
+ * machine code by themselves, and when there is nothing to read. */
+json_t *sources_of_code(struct dap *d, const json_t *frame, int64_t *ret_line);
+/* Is it such a listing? */
+bool sources_is_code(const json_t *source);
 /* The other way: the address of a line (the client's) of a listing, for breakpoints in it. 0: source is no listing, or has no code there. */
 uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line);
 /* Numbers for `locations`, until the guest runs; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */

@@ -365,6 +365,7 @@ static int present(struct dap *d, struct run_stop *s)
 	dap_progress_end(d);
 	output_upto(d, d->run->where.event);
 	places_stopped(d, s->kind);
+	stack_stopped(d, s);
 	stop_tell(d, s);
 	sources_stopped(d);
 	return 0;

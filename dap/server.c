@@ -17,16 +17,27 @@
 #define SAID_MAX 4096u
 #define LINE_MAX_BYTES 4096u
 
+/* What programs look for, not people (cli/fail.h). */
+#define MARKER "HERMIT_INTERNAL_FAILURE "
+#define ERROR_MARK "Error: "
+
 static void keep_line(struct dap *d)
 {
 	struct dap_server *s = &d->server;
+	const char *line = buf_cstr(&s->line);
 
+	if (str_has_prefix(line, MARKER)) {
+		buf_clear(&s->line);
+		return;
+	}
+	if (str_has_prefix(line, ERROR_MARK))
+		line += strlen(ERROR_MARK);
 	if (s->said.len + s->line.len > SAID_MAX)
 		buf_clear(&s->said);
-	buf_printf(&s->said, "%s%s", s->said.len ? "\n" : "", buf_cstr(&s->line));
+	buf_printf(&s->said, "%s%s", s->said.len ? "\n" : "", line);
 	/* while it starts, this becomes the error of launch */
 	if (d->state >= DAP_CONFIG && s->line.len)
-		dap_say(d, "console", "%s\n", buf_cstr(&s->line));
+		dap_say(d, "console", "%s\n", line);
 	buf_clear(&s->line);
 }
 

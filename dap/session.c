@@ -164,9 +164,15 @@ static void write_client(struct dap *d)
 
 /* --- waiting --- */
 
-enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, N_FDS };
+enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, TO_STOP, N_FDS };
 
-/* requests: returns 0 as soon as one waits, too. */
+/* gdb does not notice while it waits for commands. */
+static bool server_gone(const struct dap *d)
+{
+	return d->server.proc.pid && d->server.err_fd < 0 && d->state >= DAP_CONFIG && d->state < DAP_ENDED;
+}
+
+/* requests: returns 0 as soon as one waits, or the server has gone, too. */
 static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 {
 	uint64_t until = dap_now_ns() + (uint64_t)MAX(timeout_ms, 0) * 1000000u;
@@ -177,6 +183,7 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			[TO_CLIENT] = { .fd = d->out.len > d->out_sent && !d->gone ? d->opt.out : -1, .events = POLLOUT },
 			[FROM_SERVER] = { .fd = d->server.err_fd, .events = POLLIN },
 			[FROM_OTHER] = { .fd = fd, .events = POLLIN },
+			[TO_STOP] = { .fd = d->gone ? -1 : d->opt.stop, .events = POLLIN },
 		};
 		uint64_t now = dap_now_ns();
 		int left = timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
@@ -190,13 +197,15 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			server_read(d);
 		if (n > 0 && p[FROM_CLIENT].revents)
 			r = read_client(d);
+		if (n > 0 && p[TO_STOP].revents)
+			client_gone(d);
 		if (r < 0)
 			return r;
 		if (d->leaving)
 			return ERR_INTERRUPTED;
 		if (n > 0 && p[FROM_OTHER].revents)
 			return 1;
-		if (requests && (json_array_size(d->queue) || d->cancelled))
+		if (requests && (json_array_size(d->queue) || d->cancelled || server_gone(d)))
 			return 0;
 		if (timeout_ms >= 0 && dap_now_ns() >= until)
 			return 0;
@@ -212,7 +221,11 @@ int dap_pump(struct dap *d, int timeout_ms)
 {
 	int r = wait_some(d, d->mi ? mi_fd(d->mi) : -1, timeout_ms, true);
 
-	return r == 1 ? mi_read(d->mi, &d->ei) : r;
+	if (r == 1)
+		return mi_read(d->mi, &d->ei);
+	if (r == 0 && server_gone(d))
+		return errinfo_set(&d->ei, ERR_GUEST_GONE, "%s", d->server.said.len ? buf_cstr(&d->server.said) : "the replay server has gone");
+	return r;
 }
 
 static void flush(struct dap *d)
@@ -358,7 +371,8 @@ static void dispatch(struct dap *d)
 		dap_progress_end(d);
 	dap_respond(d, request, r, body);
 	d->current = 0;
-	if (r == ERR_GUEST_GONE && d->state != DAP_ENDED)
+	/* a launch that failed can be tried again */
+	if (r == ERR_GUEST_GONE && d->state >= DAP_CONFIG && d->state != DAP_ENDED)
 		dap_end(d, d->ei.text);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/os.h"
+#include "base/str.h"
 
 /* Reads a whole text. ERR_LIMIT; -EILSEQ: it holds NULs. */
 static int read_text(int fd, struct buf *ret)
@@ -53,31 +54,59 @@ static int from_disk(const char *path, struct buf *ret)
 	return fd < 0 ? fd : read_text(fd, ret);
 }
 
-static void put_rules(const struct path_map *m, struct buf *b)
+/* Where sources of some origins are to be had: by the beginning of the recorded name. */
+static const struct {
+	const char *prefix, *hint;
+} origins[] = {
+	{ "/rustc/", "This is Rust's own library: `rustup component add rust-src` puts it below `rustc --print sysroot`/lib/rustlib/src/rust." },
+	{ "./", "Its name is relative, as in packages of distributions: `apt source PACKAGE` or its like gives the sources." },
+	{ "../", "Its name is relative, as in packages of distributions: `apt source PACKAGE` or its like gives the sources." },
+};
+
+/* The folder that a user would map: of a relative name all of it. */
+static char *folder_of(const char *path)
 {
-	if (!m->n)
-		buf_printf(b, "No sourceMap is set now.\n");
+	const char *base = path_base(path);
+
+	if (path[0] == '.')
+		return os_strdup(".");
+	return base > path + 1 ? os_asprintf("%.*s", (int)(base - path - 1), path) : os_strdup(path);
+}
+
+/* The name before the sourceMap was applied; owned. */
+static char *recorded_name(const struct path_map *m, const char *path)
+{
+	struct path_map back CLEANUP(path_map_done) = { 0 };
+	char *name = NULL;
+
 	for (size_t i = 0; i < m->n; i++)
-		buf_printf(b, "%s%s\n        -> %s\n", i ? "" : "The sourceMap of this session:\n", m->v[i].from, m->v[i].to);
+		if (path_map_add(&back, m->v[i].to, m->v[i].from) < 0)
+			return NULL;
+	name = path_map_apply(&back, path);
+	return name ? name : os_strdup(path);
 }
 
 /* What a user reads in place of a source: where it is expected, and how to say where it is. */
-static void explain(struct dap *d, const char *path, struct buf *b)
+static int explain(struct dap *d, const char *known, struct buf *b)
 {
-	const char *base = path_base(path);
-	int n = base > path + 1 ? (int)(base - path - 1) : (int)strlen(path);
-	bool relative = path[0] != '/';
+	char *path CLEANUP(freep) = recorded_name(&d->sources->map, known);
+	char *folder CLEANUP(freep) = path ? folder_of(path) : NULL;
 
-	buf_printf(b, "This source file is not on this machine, and the recording does not hold it.\n\n"
-		      "The debugging information names it\n    %s\n\n", path);
-	if (relative)
-		buf_printf(b, "which is relative: the program was built with its folders mapped away.\n\n");
-	buf_printf(b, "If you have the sources in another folder, add to the launch configuration\n"
-		      "    \"sourceMap\": { \"%.*s\": \"/folder/here\" }\n"
-		      "and start the session again. A shorter prefix serves more files. Or, for now, in the debug console:\n"
-		      "    set substitute-path %.*s /folder/here\n\n", relative && path[0] == '.' ? 1 : n, path, relative && path[0] == '.' ? 1 : n, path);
-	put_rules(&d->sources->map, b);
-	buf_printf(b, "\nMachine code, registers, memory and all of going back and forth work without sources.\n");
+	if (!folder)
+		return -ENOMEM;
+	buf_printf(b, "This source file is not on this machine, and the recording does not hold it.\n\nThe debugging information names it\n    %s\n", path);
+	if (strcmp(path, known) != 0)
+		buf_printf(b, "which by the sourceMap of this session is\n    %s\n", known);
+	for (size_t i = 0; i < ARRAY_SIZE(origins); i++)
+		if (str_has_prefix(path, origins[i].prefix))
+			buf_printf(b, "%s\n", origins[i].hint);
+	buf_printf(b, "\nIf you have the sources in another folder, add to the launch configuration\n"
+		      "    \"sourceMap\": { \"%s\": \"/folder/here\" }\n"
+		      "and start the session again; a shorter beginning of the name serves more files. For this session, in the debug console:\n"
+		      "    set substitute-path %s /folder/here\n\n"
+		      "Machine code, registers, memory and all of going back and forth work without sources.\n",
+		   folder, folder);
+	return buf_error(b);
 }
 
 static int of_file(struct dap *d, const char *path, bool served, struct buf *ret)
@@ -98,7 +127,7 @@ static int of_file(struct dap *d, const char *path, bool served, struct buf *ret
 		return errinfo_set_r(&d->ei, r, "read %s", path);
 	if (r < 0) {
 		buf_clear(ret);
-		explain(d, path, ret);
+		return explain(d, path, ret);
 	}
 	return 0;
 }
@@ -135,7 +164,9 @@ static int text_of(struct dap *d, const struct source_args *a, struct buf *ret, 
 	int r;
 
 	reference = reference > 0 ? reference : a->reference;
-	l = listing_get(d, reference);
+	r = listing_get(d, reference, &l);
+	if (r < 0)
+		return r == -ENOENT ? errinfo_set(&d->ei, r, "this code cannot be read any more") : r;
 	known = sources_known(d, reference);
 	*ret_type = l ? "text/x-asm" : NULL;
 	if (l) {

@@ -506,6 +506,12 @@ int store_resolve(struct store *s, const char *text, struct store_id *ret, struc
 	r = find_all(s, &l);
 	r = r < 0 ? errinfo_set_r(ei, r, "read store %s", s->dir) : resolve_in(s, &l, text, ret, ei);
 	free(l.v);
+	/* it may be a label; else it is the word for where a name cannot be left out */
+	if (r == ERR_NOT_FOUND && strcmp(text, "last") == 0) {
+		if (ei)
+			*ei = (struct errinfo){ 0 };
+		return newest(s, ret, ei);
+	}
 	return r;
 }
 

@@ -38,7 +38,7 @@ void store_freep(struct store **s);
 const char *store_dir(const struct store *s);
 
 /* Resolves what a user typed: a full or abbreviated id (>= 4 digits, dashes allowed), a label (of several recordings with it the newest is
- * meant), or NULL for the last one. ERR_NOT_FOUND, ERR_AMBIGUOUS (an abbreviation; ei lists candidates). Truncated and open recordings are found too. */
+ * meant), or NULL or "last" for the last one. ERR_NOT_FOUND, ERR_AMBIGUOUS (an abbreviation; ei lists candidates). Truncated and open recordings are found too. */
 int store_resolve(struct store *s, const char *text, struct store_id *ret, struct errinfo *ei) MUST_CHECK;
 /* All recordings, oldest first (open and truncated ones included). Array owned by the caller (free()). */
 int store_list(struct store *s, struct store_id **ret, size_t *ret_n) MUST_CHECK;

@@ -143,12 +143,16 @@ START_TEST(strings)
 	char text[32];
 
 	ck_assert_uint_eq(names_add(&t, "", 0), 0);
+	ck_assert_uint_eq(names_find(&t, "name 17", 7), 0);
 	for (uint32_t i = 0; i < 5000; i++) {
 		snprintf(text, sizeof(text), "name %u", i);
 		ck_assert_uint_eq(names_add(&t, text, strlen(text)), i + 1);
 	}
 	ck_assert_uint_eq(names_add(&t, "name 17xyz", 7), 18);
 	ck_assert_uint_eq(names_add(&t, "name 17\0z", 9), 18);
+	ck_assert_uint_eq(names_find(&t, "name 17xyz", 7), 18);
+	ck_assert_uint_eq(names_find(&t, "name 17xyz", 8), 0);
+	ck_assert_uint_eq(names_find(&t, "", 0), 0);
 	ck_assert_str_eq(names_get(&t, 4321), "name 4320");
 	ck_assert_ptr_null(names_get(&t, 0));
 	ck_assert_ptr_null(names_get(&t, 5001));

@@ -196,8 +196,8 @@ START_TEST(quotes)
 	ck_assert_uint_eq(rec.text.len, 255);
 	ck_assert_mem_eq(rec.text.data, all, 255);
 	buf_clear(&b);
-	mi_quote(&b, "a \"b\" \\n\n\t7");
-	ck_assert_str_eq(buf_cstr(&b), "\"a \\\"b\\\" \\\\n\\012\\0117\"");
+	mi_quote(&b, "a \"b\" \\n\n\t7\x7f");
+	ck_assert_str_eq(buf_cstr(&b), "\"a \\\"b\\\" \\\\n\\012\\0117\\177\"");
 }
 END_TEST
 

@@ -91,6 +91,7 @@ START_TEST(resolve)
 	FAILS(ERR_NOT_FOUND, store_resolve(h.s, NULL, &got, &ei));
 	ck_assert_ptr_nonnull(strstr(ei.text, h.dir));
 	FAILS(ERR_NOT_FOUND, store_resolve(h.s, "abcd", &got, NULL));
+	FAILS(ERR_NOT_FOUND, store_resolve(h.s, "last", &got, NULL));
 	for (int i = 0; i < 3; i++)
 		id[i] = help_record(h.s, 1, 3);
 	mark(&h, &id[0], "first", 1);
@@ -119,6 +120,12 @@ START_TEST(resolve)
 	mark(&h, &id[1], "twice", 4);
 	OK(store_resolve(h.s, "twice", &got, NULL));
 	ck_assert_str_eq(got.hex, id[1].hex);
+	/* a word, unless somebody gave it as a label */
+	OK(store_resolve(h.s, "last", &got, NULL));
+	ck_assert_str_eq(got.hex, id[2].hex);
+	mark(&h, &id[0], "last", 5);
+	OK(store_resolve(h.s, "last", &got, NULL));
+	ck_assert_str_eq(got.hex, id[0].hex);
 	FAILS(ERR_NOT_FOUND, store_resolve(h.s, "../tmp", &got, NULL));
 	FAILS(ERR_NOT_FOUND, store_resolve(h.s, "", &got, NULL));
 	help_close(&h);

@@ -1,0 +1,498 @@
+/* Threads, frames, and the references that clients hold: see parts_priv.h. References are numbers that rise for the whole session; those of before the last
+ * run are told from those of now by that, so a client that is late gets an error and never another variable. */
+#define LOG_AREA "dap.stack"
+#include "dap/stack_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/os.h"
+#include "base/str.h"
+
+/* variablesReference has to stay below 2^31. */
+#define REF_MAX (INT64_C(1) << 30)
+#define REFS_MAX 1000000u
+/* A client that asks for all frames gets so many at once, and asks for more if it wants. */
+#define FRAMES_AT_ONCE 1000
+/* Beyond the page that was asked for, so many frames are counted. */
+#define FRAMES_AHEAD 100
+
+/* --- life --- */
+
+int stack_new(struct dap_stack **ret)
+{
+	struct dap_stack *s = os_calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->next_frame = s->first_frame = s->first_ref = 1;
+	*ret = s;
+	return 0;
+}
+
+static void ref_free(struct ref *r)
+{
+	free(r->expr);
+	free(r->varobj);
+	free(r->type);
+	free(r);
+}
+
+static void clear(struct dap_stack *s)
+{
+	for (size_t i = 0; i < s->n_refs; i++)
+		ref_free(s->refs[i]);
+	s->first_ref += (int64_t)s->n_refs;
+	if (s->first_ref > REF_MAX)
+		s->first_ref = 1;
+	s->n_refs = s->n_pages = 0;
+	s->first_frame = s->next_frame;
+	s->threads_old = true;
+	jsonx_unrefp(&s->listed);
+	s->listed = NULL;
+	freep(&s->returned);
+	s->returned = NULL;
+}
+
+void stack_free(struct dap_stack *s)
+{
+	if (!s)
+		return;
+	clear(s);
+	jsonx_unrefp(&s->threads);
+	jsonx_unrefp(&s->registers);
+	free(s->pages);
+	free(s->refs);
+	free(s);
+}
+
+void stack_forget(struct dap *d)
+{
+	struct dap_stack *s = d->stack;
+	int r = 0;
+
+	for (size_t i = 0; i < s->n_refs && d->mi && r != ERR_GUEST_GONE; i++)
+		if (s->refs[i]->ours)
+			r = mi_command(d->mi, NULL, NULL, "-var-delete %s", s->refs[i]->varobj);
+	clear(s);
+}
+
+void stack_stopped(struct dap *d, const struct run_stop *stop)
+{
+	const char *name = mi_str(stop->mi, "gdb-result-var");
+
+	freep(&d->stack->returned);
+	d->stack->returned = name ? os_strdup(name) : NULL;
+	d->stack->returned_thread = (int)stop->thread;
+}
+
+/* --- references --- */
+
+/* Room for one more of so many: p or its successor, NULL when out of memory. */
+static void *grown(void *p, size_t *cap, size_t n, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : 64;
+	void *more;
+
+	if (n < *cap)
+		return p;
+	more = reallocarray(p, want, size);
+	if (more)
+		*cap = want;
+	return more;
+}
+
+static int copy(const char *s, char **ret)
+{
+	*ret = s ? os_strdup(s) : NULL;
+	return s && !*ret ? -ENOMEM : 0;
+}
+
+int stack_ref_new(struct dap *d, const struct ref *from, int64_t *ret)
+{
+	struct dap_stack *s = d->stack;
+	struct ref **refs, *r;
+
+	if (s->n_refs >= REFS_MAX)
+		return errinfo_set(&d->ei, ERR_LIMIT, "more than %u variables were opened at this stop", REFS_MAX);
+	refs = grown(s->refs, &s->cap_refs, s->n_refs, sizeof(*s->refs));
+	if (!refs)
+		return -ENOMEM;
+	s->refs = refs;
+	r = os_calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	*r = *from;
+	r->expr = r->varobj = r->type = NULL;
+	if (copy(from->expr, &r->expr) < 0 || copy(from->varobj, &r->varobj) < 0 || copy(from->type, &r->type) < 0) {
+		ref_free(r);
+		return -ENOMEM;
+	}
+	*ret = s->first_ref + (int64_t)s->n_refs;
+	s->refs[s->n_refs++] = r;
+	return 0;
+}
+
+int stack_ref(struct dap *d, int64_t id, struct ref **ret)
+{
+	struct dap_stack *s = d->stack;
+
+	if (id < s->first_ref || id >= s->first_ref + (int64_t)s->n_refs)
+		return errinfo_set(&d->ei, -ENOENT, "there are no variables of number %" PRId64 ": the program has run since, or there never were", id);
+	*ret = s->refs[id - s->first_ref];
+	return 0;
+}
+
+/* --- settings --- */
+
+static void setting(struct dap *d, const char *text)
+{
+	struct errinfo ei = { 0 };
+
+	if (mi_console(d->mi, NULL, &ei, "%s", text) < 0)
+		log_debug("%s: %s", text, ei.text);
+}
+
+void stack_quiet(struct dap *d)
+{
+	setting(d, "set may-call-functions off");
+}
+
+void stack_loud(struct dap *d)
+{
+	setting(d, "set may-call-functions on");
+}
+
+void stack_hex(struct dap *d, bool hex)
+{
+	if (hex)
+		setting(d, "set output-radix 16");
+}
+
+void stack_plain(struct dap *d, bool hex)
+{
+	if (hex)
+		setting(d, "set output-radix 10");
+}
+
+/* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
+ * the recording, which are a stranger's. */
+static const char *const printers[] = {
+	"import glob, sys; sys.path[:0] = glob.glob('/usr/share/gcc*/python'); "
+	"from libstdcxx.v6 import register_libstdcxx_printers as f; f(None)",
+	"import glob, os, sys; "
+	"f = glob.glob('/usr/lib/rustlib/etc/gdb_lookup.py') + sorted(glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py'))); "
+	"sys.path[:0] = [os.path.dirname(x) for x in f[:1]]; "
+	"import gdb, gdb_lookup; gdb_lookup.register_printers(gdb)",
+};
+
+/* A bug of gdb ends the command, not gdb: 13.1 has one with enums of today's Rust. */
+static const char *const settings[] = {
+	"set print object on",
+	"set print max-depth 3",
+	"set print elements 200",
+	"set print repeats 10",
+	"set print sevenbit-strings off",
+	"set host-charset UTF-8",
+	"set max-value-size 65536",
+	"set python print-stack none",
+	"maintenance set internal-error quit no",
+	"maintenance set internal-error corefile no",
+	"maintenance set internal-warning quit no",
+	"maintenance set internal-warning corefile no",
+};
+
+void stack_setup(struct dap *d)
+{
+	struct errinfo ei = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		setting(d, settings[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(printers); i++, ei.text[0] = '\0')
+		if (mi_console(d->mi, NULL, &ei, "python %s", printers[i]) < 0)
+			log_debug("printers: %s", ei.text);
+}
+
+/* --- threads --- */
+
+/* "Thread 123.456" or "LWP 456": the last number. */
+static int64_t target_tid(const char *target)
+{
+	const char *p = target + strlen(target);
+	uint64_t n;
+
+	while (p > target && p[-1] >= '0' && p[-1] <= '9')
+		p--;
+	return str_parse_u64(p, &n) < 0 ? 0 : (int64_t)n;
+}
+
+static json_t *make_thread(const json_t *t)
+{
+	const char *name = mi_str(t, "name"), *target = mi_str(t, "target-id");
+	CLEANUP(buf_done) struct buf b = { 0 };
+	CLEANUP(jsonx_unrefp) json_t *ret = json_object();
+	int64_t tid = target_tid(target ? target : "");
+
+	buf_printf(&b, "%s", name && *name ? name : "thread");
+	if (tid)
+		buf_printf(&b, " (%" PRId64 ")", tid);
+	if (!ret || jsonx_set_i64(ret, "id", mi_int(t, "id", 0)) < 0 || jsonx_set_new(ret, "name", jsonx_text(buf_cstr(&b))) < 0)
+		return NULL;
+	return TAKE(ret);
+}
+
+/* gdb gives the newest first; by number they stay in place as others come and go. */
+static int make_threads(const json_t *mi, json_t *ret)
+{
+	const json_t *list = json_object_get(mi, "threads");
+
+	for (size_t i = json_array_size(list); i-- > 0;) {
+		const json_t *t = json_array_get(list, i);
+		size_t at = json_array_size(ret);
+
+		while (at > 0 && mi_int(json_array_get(ret, at - 1), "id", 0) > mi_int(t, "id", 0))
+			at--;
+		if (json_array_insert_new(ret, at, make_thread(t)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int look_threads(struct dap *d)
+{
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	CLEANUP(jsonx_unrefp) json_t *list = json_array();
+	int r = list ? mi_command(d->mi, &mi, &d->ei, "-thread-info") : -ENOMEM;
+
+	if (r >= 0)
+		r = make_threads(mi, list);
+	if (r < 0)
+		return r;
+	jsonx_unrefp(&d->stack->threads);
+	d->stack->threads = TAKE(list);
+	d->stack->threads_old = false;
+	return 0;
+}
+
+static int threads(struct dap *d, const void *args, json_t *body)
+{
+	bool stopped = WHEN_STOPPED & 1u << d->state;
+	int r = stopped && (!d->stack->threads || d->stack->threads_old) ? look_threads(d) : 0;
+
+	(void)args;
+	if (r < 0)
+		return r;
+	return jsonx_set_new(body, "threads", d->stack->threads ? json_incref(d->stack->threads) : json_array());
+}
+DAP_METHOD_PLAIN(threads);
+
+/* --- frames --- */
+
+static const struct frame_page *page_of(const struct dap_stack *s, int64_t id)
+{
+	for (size_t i = s->n_pages; i-- > 0;)
+		if (id >= s->pages[i].first_id && id < s->pages[i].first_id + s->pages[i].n)
+			return &s->pages[i];
+	return NULL;
+}
+
+int stack_frame(struct dap *d, int64_t frame_id, int *ret_thread, int *ret_level)
+{
+	const struct frame_page *p = page_of(d->stack, frame_id);
+
+	if (frame_id == 0) {
+		*ret_thread = (int)MAX(run_where(d)->thread_id, 1);
+		*ret_level = 0;
+		return 0;
+	}
+	if (!p)
+		return errinfo_set(&d->ei, -ENOENT, "there is no frame of number %" PRId64 ": the program has run since, or there never was", frame_id);
+	*ret_thread = p->thread;
+	*ret_level = (int)(p->low + (frame_id - p->first_id));
+	return 0;
+}
+
+/* The first id of frames: the same frames keep their ids while the program stands. */
+static int page_id(struct dap_stack *s, int thread, int64_t low, int64_t n, int64_t *ret)
+{
+	struct frame_page *p;
+
+	for (size_t i = 0; i < s->n_pages; i++) {
+		p = &s->pages[i];
+		if (p->thread == thread && low >= p->low && low + n <= p->low + p->n) {
+			*ret = p->first_id + (low - p->low);
+			return 0;
+		}
+	}
+	p = grown(s->pages, &s->cap_pages, s->n_pages, sizeof(*s->pages));
+	if (!p)
+		return -ENOMEM;
+	s->pages = p;
+	s->pages[s->n_pages++] = (struct frame_page){ .thread = thread, .low = low, .n = n, .first_id = s->next_frame };
+	*ret = s->next_frame;
+	s->next_frame += n;
+	return 0;
+}
+
+/* gdb does not say which frames are inlined; they stand at the very place of the one around them, and bear another name. */
+static bool inlined(const json_t *frame, const json_t *outer)
+{
+	const char *func = mi_str(frame, "func"), *around = mi_str(outer, "func");
+
+	return func && around && mi_addr(frame, "addr") == mi_addr(outer, "addr") && strcmp(func, around) != 0;
+}
+
+/* Its source, else its machine code where the client shows none by itself. NULL: none. */
+static json_t *frame_source(struct dap *d, const json_t *mi, int64_t *ret_line)
+{
+	CLEANUP(jsonx_unrefp) json_t *source = sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
+
+	*ret_line = sources_line_out(d, mi_int(mi, "line", 0));
+	if (json_is_null(source))
+		source = sources_of_code(d, mi, ret_line);
+	return json_is_null(source) ? NULL : TAKE(source);
+}
+
+static int frame_place(struct dap *d, const json_t *mi, json_t *f, bool artificial)
+{
+	int64_t line = 0;
+	CLEANUP(jsonx_unrefp) json_t *source = artificial ? NULL : frame_source(d, mi, &line);
+	bool has = source;
+	int r = jsonx_set_i64(f, "line", has ? MAX(line, 0) : 0);
+
+	if (r >= 0)
+		r = jsonx_set_i64(f, "column", has && d->client.columns_at_1 ? 1 : 0);
+	if (r >= 0 && has)
+		r = jsonx_set_new(f, "source", TAKE(source));
+	if (r >= 0 && !has)
+		r = jsonx_set_str(f, "presentationHint", artificial ? "label" : "subtle");
+	return r;
+}
+
+static json_t *make_frame(struct dap *d, const json_t *mi, const json_t *outer, int64_t id)
+{
+	const char *func = mi_str(mi, "func"), *from = mi_str(mi, "from");
+	bool artificial = func && *func == '<'; /* <signal handler called>, <function called from gdb> */
+	uint64_t pc = mi_addr(mi, "addr");
+	CLEANUP(jsonx_unrefp) json_t *f = json_object();
+	CLEANUP(buf_done) struct buf b = { 0 };
+	int r;
+
+	if (!f)
+		return NULL;
+	if (func && strcmp(func, "??"))
+		buf_printf(&b, "%s%s", func, inlined(mi, outer) ? " [inlined]" : "");
+	else
+		buf_printf(&b, "0x%" PRIx64, pc);
+	if (!mi_str(mi, "line") && from && !artificial) { /* which library it is in, where nothing else is known */
+		const char *slash = strrchr(from, '/');
+
+		buf_printf(&b, " (%s)", slash ? slash + 1 : from);
+	}
+	r = jsonx_set_i64(f, "id", id);
+	if (r >= 0)
+		r = jsonx_set_new(f, "name", jsonx_text(buf_cstr(&b)));
+	if (r >= 0)
+		r = frame_place(d, mi, f, artificial);
+	if (r >= 0 && !artificial)
+		r = jsonx_set_new(f, "instructionPointerReference", json_sprintf("0x%" PRIx64, pc));
+	return r < 0 ? NULL : TAKE(f);
+}
+
+/* How many there are: so far that a client knows that there are more. The more it has seen, the farther is looked. */
+static int count_frames(struct dap *d, int thread, int64_t seen, bool more, int64_t *ret)
+{
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	int r;
+
+	*ret = seen;
+	if (!more)
+		return 0;
+	r = mi_command(d->mi, &mi, NULL, "-stack-info-depth --thread %d %" PRId64, thread, seen + FRAMES_AHEAD);
+	*ret = MAX(r < 0 ? 0 : mi_int(mi, "depth", 0), seen + 1);
+	return r == ERR_GUEST_GONE || r == ERR_INTERRUPTED ? r : 0;
+}
+
+struct trace_args {
+	int64_t thread, start, levels;
+};
+
+static const struct arg trace_table[] = {
+	ARG(INT, struct trace_args, thread, "threadId", .required = true),
+	ARG(INT, struct trace_args, start, "startFrame"),
+	ARG(INT, struct trace_args, levels, "levels"),
+	{ .name = NULL },
+};
+
+/* One frame more than wanted is asked for: it tells whether there are more, and whether the last is inlined into it. */
+static int list_frames(struct dap *d, int thread, int64_t low, int64_t n, json_t **ret)
+{
+	int r = mi_command(d->mi, ret, &d->ei, "-stack-list-frames --thread %d %" PRId64 " %" PRId64, thread, low, low + n);
+
+	/* behind the last one */
+	if (r == -EREMOTEIO && low > 0 && strstr(d->ei.text, "enough frames")) {
+		d->ei = (struct errinfo){ 0 };
+		*ret = json_pack("{s[]}", "stack");
+		r = *ret ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+static int stack_trace(struct dap *d, const void *args, json_t *body)
+{
+	const struct trace_args *a = args;
+	int64_t low = MAX(a->start, 0), want = a->levels > 0 && a->levels <= FRAMES_AT_ONCE ? a->levels : FRAMES_AT_ONCE, n, id = 0, total = 0;
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	json_t *frames = json_array();
+	const json_t *list;
+	int r = jsonx_set_new(body, "stackFrames", frames);
+
+	if (low > INT32_MAX || a->thread > INT32_MAX)
+		return errinfo_set(&d->ei, -EINVAL, "startFrame, threadId: no such frame");
+	if (r >= 0)
+		r = list_frames(d, (int)a->thread, low, want, &mi);
+	list = json_object_get(mi, "stack");
+	n = MIN((int64_t)json_array_size(list), want);
+	if (r >= 0 && n > 0)
+		r = page_id(d->stack, (int)a->thread, low, n, &id);
+	for (int64_t i = 0; i < n && r >= 0; i++) {
+		json_t *f = make_frame(d, json_array_get(list, (size_t)i), json_array_get(list, (size_t)i + 1), id + i);
+
+		r = json_array_append_new(frames, f) < 0 ? -ENOMEM : 0;
+	}
+	if (r >= 0)
+		r = count_frames(d, (int)a->thread, low + n, (int64_t)json_array_size(list) > n, &total);
+	return r < 0 ? r : jsonx_set_i64(body, "totalFrames", total);
+}
+DAP_METHOD(stack_trace, trace_table, struct trace_args);
+
+/* --- addresses --- */
+
+int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *ret_addr, uint64_t *ret_len)
+{
+	CLEANUP(buf_done) struct buf out = { 0 };
+	struct errinfo why = { 0 };
+	int thread, level, r = stack_frame(d, frame_id, &thread, &level);
+	const char *text;
+	char *end;
+
+	if (r < 0)
+		return r;
+	stack_quiet(d);
+	r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%p\\n\", &(%s)", expr);
+	if (r >= 0) /* a question of its own: for Rust gdb takes one expression only */
+		r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%lu\\n\", sizeof(%s)", expr);
+	stack_loud(d);
+	if (r == -EREMOTEIO)
+		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: %s", expr, why.text);
+	if (r < 0)
+		return errinfo_set(&d->ei, r, "%s", why.text);
+	text = buf_cstr(&out);
+	if (!str_has_prefix(text, "0x"))
+		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address", expr);
+	*ret_addr = strtoull(text, &end, 16);
+	*ret_len = strtoull(end, NULL, 10);
+	return 0;
+}
