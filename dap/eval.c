@@ -98,6 +98,7 @@ static int put_value(struct dap *d, const struct evaluation *e, const char *expr
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
 	v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	if (!v.memory && !e->full && *expr != '$')
 		ask_addresses(d, e->thread, e->level, &expr, 1, &v.memory);
 	if (!e->full)
