@@ -550,6 +550,33 @@ static json_t *items_of_lines(const json_t *lines)
 	return items;
 }
 
+/* Lines of a listing of machine code are its instructions. */
+static json_t *items_of_code(struct dap *d, const json_t *source, const json_t *lines)
+{
+	json_t *items CLEANUP(jsonx_unrefp) = json_array();
+
+	for (size_t i = 0; items && i < json_array_size(lines); i++) {
+		json_t *item = json_copy(json_array_get(lines, i));
+		json_int_t line = json_integer_value(json_object_get(item, "line"));
+		uint64_t addr = sources_code_addr(d, source, line);
+		json_t *where = addr ? json_sprintf("0x%" PRIx64, addr) : json_sprintf("line %" JSON_INTEGER_FORMAT, line);
+
+		if (json_array_append_new(items, item) < 0 || jsonx_set_new(item, "instructionReference", where) < 0)
+			return NULL;
+	}
+	return TAKE(items);
+}
+
+static int set_in_code(struct dap *d, const json_t *source, const json_t *lines, json_t *body)
+{
+	static const struct want want = { wanted_instruction, instruction_where };
+	json_t *items CLEANUP(jsonx_unrefp) = items_of_code(d, source, lines);
+	char *group CLEANUP(freep) =
+		os_asprintf("machine code %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(source, "sourceReference")));
+
+	return items && group ? set_points(d, POINT_LINE, &want, items, group, body) : -ENOMEM;
+}
+
 static int set_breakpoints(struct dap *d, const void *args, json_t *body)
 {
 	static const struct want want = { wanted_line, line_where };
@@ -557,8 +584,11 @@ static int set_breakpoints(struct dap *d, const void *args, json_t *body)
 	json_t *items CLEANUP(jsonx_unrefp) = a->breakpoints ? json_incref(a->breakpoints) : items_of_lines(a->lines);
 	char *path CLEANUP(freep) = NULL;
 	const char *given = mi_str(a->source, "path");
-	int r = items ? sources_to_gdb(d, a->source, &path) : -ENOMEM;
+	int r;
 
+	if (items && sources_is_code(a->source))
+		return set_in_code(d, a->source, items, body);
+	r = items ? sources_to_gdb(d, a->source, &path) : -ENOMEM;
 	if (r == -ENOENT && given) { /* a file that no program here was made of: its breakpoints wait for one */
 		d->ei = (struct errinfo){ 0 };
 		path = os_strdup(given);

@@ -56,7 +56,7 @@ static void put_expression(struct buf *b, const char *expr, const struct guard_s
 static int evaluate_once(struct dap *d, const struct evaluation *e, struct buf *expr, struct errinfo *why)
 {
 	CLEANUP(buf_done) struct buf out = { 0 };
-	int r = stack_console(d, e->thread, e->level, &out, why, "print %s", buf_cstr(expr));
+	int r = mi_console_in(d->mi, e->thread, e->level, &out, why, "print %s", buf_cstr(expr));
 	const char *text = buf_cstr(&out), *end = strstr(text, " = ");
 
 	if (r < 0)

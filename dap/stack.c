@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
@@ -18,7 +17,7 @@
 /* A client that asks for all frames gets so many at once, and asks for more if it wants. */
 #define FRAMES_AT_ONCE 1000
 /* Beyond the page that was asked for, so many frames are counted. */
-#define FRAMES_AHEAD 1000
+#define FRAMES_AHEAD 100
 
 /* --- life --- */
 
@@ -146,67 +145,63 @@ int stack_ref(struct dap *d, int64_t id, struct ref **ret)
 	return 0;
 }
 
-/* --- gdb in a frame --- */
-
-int stack_console(struct dap *d, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...)
-{
-	CLEANUP(buf_done) struct buf line = { 0 };
-	char *text = NULL;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
-	buf_printf(&line, "thread apply %d -q frame apply level %d -q %s", thread, level, text);
-	free(text);
-	return buf_error(&line) ? buf_error(&line) : mi_console(d->mi, out, ei, "%s", buf_cstr(&line));
-}
+/* --- settings --- */
 
 static void setting(struct dap *d, const char *text)
 {
 	struct errinfo ei = { 0 };
 
-	if (mi_console(d->mi, NULL, &ei, "set %s", text) < 0)
-		log_debug("set %s: %s", text, ei.text);
+	if (mi_console(d->mi, NULL, &ei, "%s", text) < 0)
+		log_debug("%s: %s", text, ei.text);
 }
 
 void stack_quiet(struct dap *d)
 {
-	setting(d, "may-call-functions off");
+	setting(d, "set may-call-functions off");
 }
 
 void stack_loud(struct dap *d)
 {
-	setting(d, "may-call-functions on");
+	setting(d, "set may-call-functions on");
 }
 
 void stack_hex(struct dap *d, bool hex)
 {
 	if (hex)
-		setting(d, "output-radix 16");
+		setting(d, "set output-radix 16");
 }
 
 void stack_plain(struct dap *d, bool hex)
 {
 	if (hex)
-		setting(d, "output-radix 10");
+		setting(d, "set output-radix 10");
 }
 
-/* The printers of libstdc++ and of Rust as they are installed on this machine, for all files: gdb would look for them beside the files of the recording,
- * which are a stranger's. */
+/* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
+ * the recording, which are a stranger's. */
 static const char *const printers[] = {
 	"import glob, sys; sys.path[:0] = glob.glob('/usr/share/gcc*/python'); "
 	"from libstdcxx.v6 import register_libstdcxx_printers as f; f(None)",
-	"import glob, os, sys; sys.path[:0] = glob.glob('/usr/lib/rustlib/etc') + glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc')); "
+	"import glob, os, sys; "
+	"f = glob.glob('/usr/lib/rustlib/etc/gdb_lookup.py') + sorted(glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py'))); "
+	"sys.path[:0] = [os.path.dirname(x) for x in f[:1]]; "
 	"import gdb, gdb_lookup; gdb_lookup.register_printers(gdb)",
 };
 
+/* A bug of gdb ends the command, not gdb: 13.1 has one with enums of today's Rust. */
 static const char *const settings[] = {
-	"print object on",	"print max-depth 3", "print elements 200", "print repeats 10", "print sevenbit-strings off", "host-charset UTF-8",
-	"max-value-size 65536", "python print-stack none",
+	"set print object on",
+	"set print max-depth 3",
+	"set print elements 200",
+	"set print repeats 10",
+	"set print sevenbit-strings off",
+	"set host-charset UTF-8",
+	"set max-value-size 65536",
+	"set python print-stack none",
+	"maintenance set internal-error quit no",
+	"maintenance set internal-error corefile no",
+	"maintenance set internal-warning quit no",
+	"maintenance set internal-warning corefile no",
 };
 
 void stack_setup(struct dap *d)
@@ -349,12 +344,23 @@ static bool inlined(const json_t *frame, const json_t *outer)
 	return func && around && mi_addr(frame, "addr") == mi_addr(outer, "addr") && strcmp(func, around) != 0;
 }
 
+/* Its source, else its machine code where the client shows none by itself. NULL: none. */
+static json_t *frame_source(struct dap *d, const json_t *mi, int64_t *ret_line)
+{
+	CLEANUP(jsonx_unrefp) json_t *source = sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
+
+	*ret_line = sources_line_out(d, mi_int(mi, "line", 0));
+	if (json_is_null(source))
+		source = sources_of_code(d, mi, ret_line);
+	return json_is_null(source) ? NULL : TAKE(source);
+}
+
 static int frame_place(struct dap *d, const json_t *mi, json_t *f, bool artificial)
 {
-	CLEANUP(jsonx_unrefp) json_t *source = artificial ? json_null() : sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
-	bool has = source && !json_is_null(source);
-	int64_t line = has ? sources_line_out(d, mi_int(mi, "line", 0)) : 0;
-	int r = jsonx_set_i64(f, "line", MAX(line, 0));
+	int64_t line = 0;
+	CLEANUP(jsonx_unrefp) json_t *source = artificial ? NULL : frame_source(d, mi, &line);
+	bool has = source;
+	int r = jsonx_set_i64(f, "line", has ? MAX(line, 0) : 0);
 
 	if (r >= 0)
 		r = jsonx_set_i64(f, "column", has && d->client.columns_at_1 ? 1 : 0);
@@ -475,7 +481,9 @@ int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *re
 	if (r < 0)
 		return r;
 	stack_quiet(d);
-	r = stack_console(d, thread, level, &out, &why, "printf \"%%p %%lu\\n\", &(%s), sizeof(%s)", expr, expr);
+	r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%p\\n\", &(%s)", expr);
+	if (r >= 0) /* a question of its own: for Rust gdb takes one expression only */
+		r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%lu\\n\", sizeof(%s)", expr);
 	stack_loud(d);
 	if (r == -EREMOTEIO)
 		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: %s", expr, why.text);

@@ -60,8 +60,6 @@ struct dap_stack {
 int stack_ref_new(struct dap *d, const struct ref *r, int64_t *ret) MUST_CHECK;
 /* -ENOENT with d->ei. Borrowed until the guest runs. */
 int stack_ref(struct dap *d, int64_t id, struct ref **ret) MUST_CHECK;
-/* A command of gdb's console in a frame; as mi_console(). */
-int stack_console(struct dap *d, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(6, 7) MUST_CHECK;
 /* Between these gdb calls no function of the guest, whatever it evaluates. */
 void stack_quiet(struct dap *d);
 void stack_loud(struct dap *d);
