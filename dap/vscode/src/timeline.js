@@ -7,7 +7,7 @@ const {active} = require("./session.js");
 const AROUND = 8; /* events before and after the present one, at first */
 const MORE = 50;
 const MARKS_MAX = 200;
-const ICONS = {crash: "error", signal: "zap", exec: "rocket", fork: "repo-forked", exit: "circle-slash", thread: "git-branch"};
+const ICONS = {crash: "error", signal: "zap", exec: "rocket", exit: "circle-slash", thread: "git-branch"};
 
 function item(label, {icon, ...rest} = {}) {
 	return {label, collapsible: vscode.TreeItemCollapsibleState.None, icon, ...rest};
@@ -32,10 +32,10 @@ function eventItem(one, here) {
 	return item(one.text, {kind: "event", icon: one.event === here ? "debug-stackframe" : "blank", place: one.event, here: one.event === here, description: `${count(one.event)}`, tooltip: `${one.event}  ${one.text}`});
 }
 
-function processItem(one, pid) {
+function processItem(one) {
 	const program = String(one.program ?? "").split("/").at(-1);
 
-	return item(`${one.pid} ${program}`, {kind: "process", icon: one.pid === pid ? "debug-stackframe" : "server-process", process: one, description: `events ${count(one.first)} to ${count(one.last)}`, tooltip: `${one.program}, child of ${one.parent}`});
+	return item(`${one.pid} ${program}`, {kind: "process", icon: one.current ? "debug-stackframe" : "server-process", process: one, description: `events ${count(one.first)} to ${count(one.last)}`, tooltip: `${one.command ?? one.program}\nchild of ${one.parent}`});
 }
 
 class Timeline {
@@ -93,7 +93,7 @@ class Timeline {
 		const from = Math.max(1, now.event - this.#before);
 		const events = await quietly("hermit/events", {from, count: now.event + this.#after - from + 1});
 
-		return [this.#here(now), ...this.#lists(now, bookmarks, processes.processes ?? [], session), this.#events(now, events)];
+		return [this.#here(now), ...this.#lists(now, bookmarks, processes.processes ?? []), this.#events(now, events)];
 	}
 
 	#here(now) {
@@ -102,13 +102,14 @@ class Timeline {
 		return item(`Event ${count(now.event)} of ${count(now.events)}${end}`, {icon: "debug-stackframe", here: true, description: `${duration(now.timeNs ?? 0)} of ${duration(now.durationNs ?? 0)}`, tooltip: now.position});
 	}
 
-	#lists(now, bookmarks, processes, session) {
-		const marks = (now.marks ?? []).filter(one => one.kind !== "bookmark").slice(0, MARKS_MAX);
+	#lists(now, bookmarks, processes) {
+		/* notes are the bookmarks */
+		const marks = (now.marks ?? []).filter(one => one.kind !== "note").slice(0, MARKS_MAX);
 
 		return [
 			bookmarks.length ? group("Bookmarks", bookmarks.map(one => bookmarkItem(one, now.event))) : null,
 			marks.length ? group("Marks", marks.map(one => markItem(one, now.event))) : null,
-			processes.length > 1 ? group("Processes", processes.map(one => processItem(one, now.pid ?? session.configuration.process)), false) : null,
+			processes.length > 1 ? group("Processes", processes.map(processItem), false) : null,
 		].filter(Boolean);
 	}
 

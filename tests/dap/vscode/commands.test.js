@@ -150,7 +150,7 @@ test("what the adapter refuses is shown; without a session nothing is sent", asy
 	assert.deepEqual(w.seen.shown.at(-1), {kind: "error", text: "Hermit: there is no event 99"});
 });
 
-const TIMELINE = {event: 50, events: 200, timeNs: 1500000, durationNs: 2500000000, atStart: false, atEnd: false, position: "50:1", marks: [{event: 199, timeNs: 2400000000, kind: "crash", text: "SIGSEGV"}]};
+const TIMELINE = {event: 50, events: 200, timeNs: 1500000, durationNs: 2500000000, atStart: false, atEnd: false, position: "50:1", marks: [{event: 199, timeNs: 2400000000, kind: "crash", text: "SIGSEGV"}, {event: 50, timeNs: 1, kind: "note", text: "here"}]};
 const EVENTS = ({from, count}) => ({total: 200, events: Array.from({length: Math.min(count, 201 - from)}, (_, i) => ({event: from + i, time: 0, thread: 1, text: `read(${from + i})`}))});
 
 test("the timeline shows place, bookmarks, marks, processes and events", async () => {
@@ -159,7 +159,7 @@ test("the timeline shows place, bookmarks, marks, processes and events", async (
 
 	assert.deepEqual(await tree.getChildren(), [], "nothing without a session");
 	w.session({"hermit/timeline": TIMELINE, "hermit/events": EVENTS, "hermit/bookmarks": {bookmarks: [{id: 1, event: 50, position: null, text: "here"}]},
-		"hermit/processes": {processes: [{pid: 1, parent: 0, program: "/bin/sh", first: 1, last: 200}, {pid: 2, parent: 1, program: "/bin/ls", first: 20, last: 90}]}});
+		"hermit/processes": {processes: [{pid: 1, parent: 0, program: "/bin/sh", first: 1, last: 200}, {pid: 2, parent: 1, program: "/bin/ls", first: 20, last: 90, current: true}]}});
 	const top = await tree.getChildren();
 	const items = top.map(one => tree.getTreeItem(one));
 
@@ -168,6 +168,8 @@ test("the timeline shows place, bookmarks, marks, processes and events", async (
 	const marks = (await tree.getChildren(top[2])).map(one => tree.getTreeItem(one));
 
 	assert.deepEqual([marks[0].label, marks[0].iconPath.id, marks[0].command.command, marks[0].command.arguments[0].place], ["SIGSEGV", "error", "hermit.goToPlace", 199]);
+	assert.equal(marks.length, 1, "bookmarks are shown once");
+	assert.deepEqual((await tree.getChildren(top[3])).map(({icon}) => icon), ["server-process", "debug-stackframe"]);
 	const events = await tree.getChildren(top[4]);
 
 	assert.deepEqual(events.map(({label}) => label).slice(0, 2), ["Earlier events", "read(42)"]);
