@@ -228,7 +228,9 @@ def test_while_running(t):
     assert stop["reason"] == "pause", stop
     c.stack()
     c.go("reverseContinue")
-    assert c.go("continue")["reason"] != "pause"
+    assert "Start" in c.stopped_body["description"]
+    c.go("continue")
+    assert "End" in c.stopped_body["description"]
 
 
 def test_disconnect_while_running(t):
