@@ -1,4 +1,4 @@
-/* hermit session job: the child of hermitd that does one piece of long work, at idle priority. Tells its progress and result in lines of JSON on
+/* hermit session job: the child of hermitd that does one piece of long work. Tells its progress and result in lines of JSON on
  * descriptor 3 (daemon/jobs.c). */
 #include <errno.h>
 #include <linux/ioprio.h>
@@ -21,6 +21,7 @@
 
 struct values {
 	const char *data_dir;
+	bool idle;
 };
 
 struct work {
@@ -188,7 +189,8 @@ static int run(const struct cmd_call *call)
 		k++;
 	if (k == ARRAY_SIZE(kinds) || (call->argc == 2) != kinds[k].recording)
 		return cmd_usage(call->cmd, "this is started by hermitd");
-	step_back();
+	if (v->idle)
+		step_back();
 	r = kinds[k].recording ? stores_open_resolve(v->data_dir, call->argv[1], &s, &w.id) : stores_open(v->data_dir, false, &s);
 	if (r)
 		return r;
@@ -200,6 +202,7 @@ static int run(const struct cmd_call *call)
 
 static const struct opt opts[] = {
 	OPT_DATA_DIR(struct values, data_dir),
+	{ .kind = OPT_FLAG, .name = "idle", .offset = offsetof(struct values, idle), .help = "At idle priority" },
 	{ .kind = OPT_END_ },
 };
 

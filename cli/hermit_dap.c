@@ -24,6 +24,7 @@
 #include "gdbstub/gdbstub.h"
 
 #define CLIENTS_MAX 64u
+#define CLIENT_END_MS 5000
 
 struct values {
 	const char *port, *path, *data_dir, *gdb, *log, *log_file;
@@ -96,11 +97,28 @@ static char *find_hermit(void)
 	return os_strdup("hermit");
 }
 
+/* A descriptor for the signals that end us, and one more; negative errno. */
+static int take_signals(int one_more)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (one_more)
+		sigaddset(&set, one_more);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int serve_stdio(const struct values *v)
 {
 	char *hermit CLEANUP(freep) = find_hermit();
 	struct errinfo ei = { 0 };
-	int in CLEANUP(closep) = -1, out CLEANUP(closep) = -1;
+	int in CLEANUP(closep) = -1, out CLEANUP(closep) = -1, stop CLEANUP(closep) = take_signals(0);
 	int r;
 
 	if (!hermit)
@@ -112,7 +130,7 @@ static int serve_stdio(const struct values *v)
 	out = dup(STDOUT_FILENO);
 	if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return fail_r(-errno, NULL, "cannot use stdin and stdout");
-	r = dap_serve(&(struct dap_options){ .in = in, .out = out, .hermit = hermit, .gdb = v->gdb, .data_dir = v->data_dir }, &ei);
+	r = dap_serve(&(struct dap_options){ .in = in, .out = out, .stop = stop, .hermit = hermit, .gdb = v->gdb, .data_dir = v->data_dir }, &ei);
 	return r < 0 ? fail_r(r, &ei, "the session broke off") : 0;
 }
 
@@ -158,6 +176,21 @@ static void reap_clients(struct listener *l)
 			proc_done(&l->client[i]);
 }
 
+/* Each removes what it has made. */
+static void end_clients(struct listener *l)
+{
+	int status;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		if (l->client[i].pid)
+			(void)!proc_signal(&l->client[i], SIGTERM);
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (l->client[i].pid)
+			(void)!proc_wait(&l->client[i], CLIENT_END_MS, &status);
+		proc_done(&l->client[i]);
+	}
+}
+
 /* Until SIGINT, SIGTERM or SIGHUP. */
 static int accept_clients(struct listener *l)
 {
@@ -192,18 +225,11 @@ static int serve_many(const struct values *v)
 {
 	struct listener l = { .v = v, .fd = -1, .signals = -1 };
 	uint16_t port = 0;
-	sigset_t set;
 	int r;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	l.signals = signalfd(-1, &set, SFD_CLOEXEC);
+	l.signals = take_signals(SIGCHLD);
 	if (l.signals < 0)
-		return fail_r(-errno, NULL, "cannot wait for signals");
+		return fail_r(l.signals, NULL, "cannot wait for signals");
 	r = open_listener(v, &l.fd, &port);
 	if (r)
 		return r;
@@ -213,8 +239,7 @@ static int serve_many(const struct values *v)
 		printf("Listening on 127.0.0.1:%u\n", port);
 	fflush(stdout);
 	r = accept_clients(&l);
-	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		proc_done(&l.client[i]);
+	end_clients(&l);
 	if (v->path)
 		unlink(v->path);
 	closep(&l.fd);

@@ -66,6 +66,8 @@ int daemon_job_new(struct daemon *d, const char *kind, const struct store_id *re
 int daemon_job_list(struct daemon *d, json_t **ret) MUST_CHECK;
 int daemon_job_get(struct daemon *d, const char *jid, json_t **ret) MUST_CHECK;
 int daemon_job_cancel(struct daemon *d, const char *jid) MUST_CHECK;
+/* Somebody waits until housekeeping lets go of the recording: if that takes long it is begun anew, at the usual priority. */
+void daemon_job_hurry(struct daemon *d, const struct store_id *recording);
 
 /* --- the inspector (any thread) --- */
 

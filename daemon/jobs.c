@@ -27,6 +27,8 @@
 #define STOP_NS 5000000000ull
 /* A child that tells nothing for so long hangs. Idle priority means that it may wait long for a busy machine. */
 #define SILENCE_NS (3600 * 1000000000ull)
+/* For so long somebody's work waits for housekeeping to come to its end: on a busy machine idle priority may mean never. */
+#define HOLD_NS 1500000000ull
 
 struct job {
 	char id[17];
@@ -46,8 +48,12 @@ struct jobs {
 	size_t n, cap;
 	struct job *running;
 	struct child *child;
+	bool idle;     /* the child runs at idle priority */
+	bool put_back; /* it was asked to end so that somebody's work comes first */
 	struct loop_source *timer;
-	uint64_t told_ns, heard_ns, stop_ns; /* monotonic; stop_ns: when it was asked to end, 0 = not */
+	uint64_t told_ns, heard_ns; /* monotonic, as those: */
+	uint64_t stop_ns; /* when it was asked to end, 0 = not */
+	uint64_t held_ns; /* when it was seen to hold somebody up, 0 = it does not */
 	bool draining;
 	jobs_over_fn on_over;
 	void *over_ctx;
@@ -238,6 +244,16 @@ static void on_line(void *ctx, const char *line)
 
 static void start_next(struct jobs *j);
 
+/* As if it had not been started. */
+static void put_back(struct jobs *j, struct job *job)
+{
+	job->state = JOB_QUEUED;
+	job->done = job->total = 0;
+	free(TAKE(job->error));
+	json_decref(TAKE(job->result));
+	tell(j, job);
+}
+
 static void on_end(void *ctx, const char *error)
 {
 	struct jobs *j = ctx;
@@ -250,6 +266,8 @@ static void on_end(void *ctx, const char *error)
 	if (job->cancel) {
 		free(TAKE(job->error));
 		over(j, job, JOB_CANCELLED);
+	} else if (j->put_back && error) {
+		put_back(j, job);
 	} else {
 		over(j, job, job->error ? JOB_FAILED : JOB_DONE);
 	}
@@ -260,12 +278,16 @@ static void on_end(void *ctx, const char *error)
 static int start(struct jobs *j, struct job *job)
 {
 	const struct daemon_config *cfg = j->d->cfg;
-	const char *argv[] = { cfg->session_binary, "session", "job", "--data-dir", cfg->data_dir, kinds[job->kind].name,
-			       job->has_recording ? job->recording.hex : NULL, NULL };
+	const char *argv[9] = { cfg->session_binary, "session", "job", "--data-dir", cfg->data_dir, kinds[job->kind].name };
+	size_t n = 6;
 	char name[32];
 	struct child_options opt = { .name = name, .argv = argv, .lines_fd = 3, .line = on_line, .ended = on_end, .ctx = j };
 	int r;
 
+	if (job->has_recording)
+		argv[n++] = job->recording.hex;
+	if (job->background)
+		argv[n++] = "--idle";
 	(void)snprintf(name, sizeof(name), "job %s", job->id);
 	r = child_start(j->d->loop, &opt, &j->child);
 	if (r < 0)
@@ -273,7 +295,9 @@ static int start(struct jobs *j, struct job *job)
 	j->running = job;
 	job->state = JOB_RUNNING;
 	j->heard_ns = os_mono_ns();
-	j->stop_ns = 0;
+	j->stop_ns = j->held_ns = 0;
+	j->idle = job->background;
+	j->put_back = false;
 	tell(j, job);
 	return 0;
 }
@@ -296,10 +320,29 @@ static void start_next(struct jobs *j)
 
 static void ask_to_end(struct jobs *j)
 {
-	j->running->cancel = true;
 	if (j->stop_ns == 0) {
 		j->stop_ns = os_mono_ns();
 		child_signal(j->child, SIGTERM);
+	}
+}
+
+/* Does somebody wait for housekeeping, or for what runs as if it were? */
+static bool holds_up(const struct jobs *j)
+{
+	const struct job *next = next_job(j);
+
+	return j->idle && (!j->running->background || (next && !next->background));
+}
+
+static void make_way(struct jobs *j, uint64_t now)
+{
+	if (!holds_up(j)) {
+		j->held_ns = 0;
+	} else if (!j->held_ns) {
+		j->held_ns = now;
+	} else if (now - j->held_ns >= HOLD_NS) {
+		j->put_back = true;
+		ask_to_end(j);
 	}
 }
 
@@ -315,6 +358,8 @@ static int on_timer(void *ctx)
 	} else if (!j->stop_ns && now - j->heard_ns > SILENCE_NS) {
 		set_error(j->running, "it did nothing for an hour and was killed");
 		child_signal(j->child, SIGKILL);
+	} else {
+		make_way(j, now);
 	}
 	return 0;
 }
@@ -387,10 +432,12 @@ static int cancel(struct jobs *j, struct job *job)
 {
 	if (is_over(job))
 		return -EALREADY;
-	if (job == j->running)
+	if (job == j->running) {
+		job->cancel = true;
 		ask_to_end(j);
-	else
+	} else {
 		over(j, job, JOB_CANCELLED);
+	}
 	return 0;
 }
 
@@ -493,6 +540,16 @@ static int do_cancel(void *ctx)
 	return job ? cancel(q->d->jobs, job) : ERR_NOT_FOUND;
 }
 
+static int do_hurry(void *ctx)
+{
+	const struct request *q = ctx;
+	struct job *job = q->d->jobs->running;
+
+	if (job && job->has_recording && strcmp(job->recording.hex, q->recording->hex) == 0)
+		job->background = false;
+	return 0;
+}
+
 /* ERR_NOT_FOUND, or ERR_BUSY while it is recorded. */
 static int check_recording(struct daemon *d, const char *kind, const struct store_id *id, struct errinfo *ei)
 {
@@ -552,4 +609,12 @@ int daemon_job_cancel(struct daemon *d, const char *jid)
 	struct request q = { .d = d, .id = jid };
 
 	return loop_call(d->loop, do_cancel, &q);
+}
+
+void daemon_job_hurry(struct daemon *d, const struct store_id *recording)
+{
+	struct request q = { .d = d, .recording = recording };
+
+	if (loop_call(d->loop, do_hurry, &q) < 0)
+		log_debug("nobody is told that %s is waited for", recording->hex);
 }

@@ -9,7 +9,7 @@ enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED, J
 
 const char *job_kind_name(enum job_kind k);
 const char *job_state_name(enum job_state s);
-/* Housekeeping: runs when nobody waits for anything else. The same work that is queued or running already is not added again. recording may be NULL (gc). */
+/* Housekeeping: runs at idle priority when nobody waits for anything else, and is begun anew when somebody must wait for it long. The same work that is queued or running already is not added again. recording may be NULL (gc). */
 int jobs_add(struct jobs *j, enum job_kind kind, const struct store_id *recording) MUST_CHECK;
 /* Is it queued or running? */
 bool jobs_has(const struct jobs *j, enum job_kind kind, const struct store_id *recording);

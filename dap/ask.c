@@ -36,7 +36,7 @@ static void limits(struct dap *d, int elements, unsigned bytes, int depth)
 
 int ask_console(struct dap *d, int thread, int level, const char *command, struct buf *ret, struct errinfo *ei)
 {
-	int r = stack_console(d, thread, level, ret, ei, "%s", command);
+	int r = mi_console_in(d->mi, thread, level, ret, ei, "%s", command);
 
 	/* gdb keeps a line that has not ended for later */
 	if (r >= 0 && (ret->len == 0 || ret->data[ret->len - 1] != '\n'))
@@ -104,7 +104,7 @@ static void put_type(const char *text, struct buf *ret)
 int ask_type(struct dap *d, int thread, int level, const char *expr, struct buf *ret, struct errinfo *ei)
 {
 	CLEANUP(buf_done) struct buf out = { 0 };
-	int r = stack_console(d, thread, level, &out, ei, "whatis %s", expr);
+	int r = mi_console_in(d->mi, thread, level, &out, ei, "whatis %s", expr);
 
 	if (r >= 0)
 		put_type(buf_cstr(&out), ret);
@@ -152,7 +152,7 @@ static bool addresses_of(struct dap *d, int thread, int level, const char *const
 	buf_printf(&line, "\\n\"");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&line, ",&(%s)", exprs[i]);
-	if (buf_error(&line) || stack_console(d, thread, level, &out, &ignored, "%s", buf_cstr(&line)) < 0)
+	if (buf_error(&line) || mi_console_in(d->mi, thread, level, &out, &ignored, "%s", buf_cstr(&line)) < 0)
 		return false;
 	p = buf_cstr(&out);
 	for (size_t i = 0; i < n; i++) {

@@ -208,11 +208,12 @@ static int processes(struct dap *d, const void *args, json_t *body)
 DAP_METHOD_PLAIN(processes);
 
 struct open_args {
-	int64_t pid;
+	int64_t pid, process; /* two names of one thing: launch has the second */
 };
 
 static const struct arg open_table[] = {
-	ARG(INT, struct open_args, pid, "pid", .required = true),
+	ARG(INT, struct open_args, pid, "pid"),
+	ARG(INT, struct open_args, process, "process"),
 	{ .name = NULL },
 };
 
@@ -221,7 +222,8 @@ static int open_process(struct dap *d, const void *args, json_t *body)
 	const struct open_args *a = args;
 	struct buf text CLEANUP(buf_done) = { 0 };
 	bool opened;
-	int r = children_open(d, a->pid, &opened, &text);
+	int r = a->pid || a->process ? children_open(d, a->pid ? a->pid : a->process, &opened, &text)
+				     : errinfo_set(&d->ei, -EINVAL, "pid: the process is to be named");
 
 	if (r >= 0)
 		r = jsonx_set_bool(body, "opened", opened);

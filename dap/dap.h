@@ -11,6 +11,7 @@
 
 struct dap_options {
 	int in, out;        /* the client's descriptors; borrowed */
+	int stop;           /* readable when the session shall end as if the client had gone (a signalfd); borrowed */
 	const char *hermit; /* path of the program that replays */
 	const char *gdb;    /* NULL: $HERMIT_GDB, else gdb in PATH */
 	const char *data_dir; /* of the recordings; NULL: the usual one */

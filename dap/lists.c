@@ -8,6 +8,9 @@
 #include <string.h>
 
 #define GLOBALS_MAX 1000
+#define SINGLY_MAX 200u
+/* What is left of a command that met a bug of gdb. */
+#define ABORTED "Command aborted."
 
 /* --- what every variable needs --- */
 
@@ -49,6 +52,31 @@ static int ask_list(struct dap *d, const struct ref *ref, const char *what, json
 	return r < 0 || *ret ? r : -ENOMEM;
 }
 
+/* gdb gives up the whole list for one variable that it cannot show. */
+static int ask_singly(struct dap *d, const struct ref *ref, json_t *list)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < json_array_size(list) && r >= 0; i++) {
+		json_t *mi = json_array_get(list, i);
+		CLEANUP(buf_done) struct buf text = { 0 };
+		struct errinfo why = { 0 };
+
+		if (mi_str(mi, "value") || !mi_str(mi, "name"))
+			continue;
+		if (i < SINGLY_MAX)
+			r = ask_text(d, ref->thread, ref->level, mi_str(mi, "name"), 0, false, &text, &why);
+		if (r < 0 && r != -EREMOTEIO)
+			return errinfo_set(&d->ei, r, "%s", why.text);
+		if (r < 0 && strcmp(why.text, ABORTED) == 0)
+			buf_printf(&text, "{...}"); /* its children can be looked at */
+		else if (r < 0 || i >= SINGLY_MAX)
+			buf_printf(&text, "<error: %s>", why.text);
+		r = jsonx_set_new(mi, "value", jsonx_text(buf_cstr(&text)));
+	}
+	return r;
+}
+
 /* gdb gives types of all but texts of simple ones, or texts of all without types: in the same order. */
 static int look_frame(struct dap *d, const struct ref *ref, bool hex)
 {
@@ -62,6 +90,10 @@ static int look_frame(struct dap *d, const struct ref *ref, bool hex)
 	r = ask_list(d, ref, "simple", &list);
 	if (r >= 0 && lacks_texts(list))
 		r = ask_list(d, ref, "all", &texts);
+	if (r == -EREMOTEIO && list) {
+		d->ei = (struct errinfo){ 0 };
+		r = ask_singly(d, ref, list);
+	}
 	for (size_t i = 0; r >= 0 && i < json_array_size(texts); i++) {
 		json_t *to = json_array_get(list, i), *from = json_array_get(texts, i), *value = json_object_get(from, "value");
 
@@ -105,6 +137,7 @@ static int add_local(struct dap *d, const struct ref *ref, const json_t *mi, uin
 	}
 	if (!v.memory)
 		v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	r = list_children(d, ref, &v, NULL, hex);
 	return r < 0 ? r : append(ret, &v);
 }
@@ -168,7 +201,7 @@ static int ask_globals(struct dap *d, const struct ref *ref, bool hex, json_t **
 {
 	CLEANUP(buf_done) struct buf out = { 0 };
 	struct errinfo why = { 0 };
-	int r = stack_console(d, ref->thread, ref->level, &out, &why,
+	int r = mi_console_in(d->mi, ref->thread, ref->level, &out, &why,
 			      "python import gdb, json; exec(\"\"\"def hermit(x):\\n try: v = x.value(); return [x.name, str(v.type), v.format_string(%s), int(v.address or 0)]\\n "
 			      "except Exception as e: return [x.name, str(x.type), '<error: %%s>' %% e, int(x.value().address or 0) if 'max-value' in str(e) else 0]\"\"\"); "
 			      "t = gdb.selected_frame().find_sal().symtab; "
@@ -241,6 +274,7 @@ int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
 	v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	r = list_children(d, ref, &v, NULL, hex);
 	return r < 0 ? r : append(ret, &v);
 }

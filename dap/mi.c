@@ -411,8 +411,8 @@ int mi_command(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, 
 	return r;
 }
 
-/* text: a line of gdb's console. */
-static int console(struct mi *m, struct buf *text, struct buf *out, struct errinfo *ei)
+/* text: a line of gdb's console. thread 0: where gdb stands. */
+static int console(struct mi *m, int thread, int level, struct buf *text, struct buf *out, struct errinfo *ei)
 {
 	CLEANUP(answer_done) struct answer a = { .capture = true, .out = out };
 	CLEANUP(buf_done) struct buf line = { 0 };
@@ -422,7 +422,10 @@ static int console(struct mi *m, struct buf *text, struct buf *out, struct errin
 		return errinfo_set_r(ei, buf_error(text), "ask gdb");
 	if (memchr(text->data, '\n', text->len))
 		return errinfo_set(ei, -EINVAL, "ask gdb: a line break in the command");
-	buf_printf(&line, "-interpreter-exec console ");
+	buf_printf(&line, "-interpreter-exec ");
+	if (thread)
+		buf_printf(&line, "--thread %d --frame %d ", thread, level);
+	buf_printf(&line, "console ");
 	mi_quote(&line, buf_cstr(text));
 	r = ask(m, &line, &a, ei);
 	if (r == 0 && out && buf_error(out))
@@ -438,7 +441,18 @@ int mi_console(struct mi *m, struct buf *out, struct errinfo *ei, const char *fm
 	va_start(ap, fmt);
 	put_format(&text, fmt, ap);
 	va_end(ap);
-	return console(m, &text, out, ei);
+	return console(m, 0, 0, &text, out, ei);
+}
+
+int mi_console_in(struct mi *m, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...)
+{
+	CLEANUP(buf_done) struct buf text = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_format(&text, fmt, ap);
+	va_end(ap);
+	return console(m, thread, level, &text, out, ei);
 }
 
 void mi_interrupt(struct mi *m)

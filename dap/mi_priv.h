@@ -65,7 +65,9 @@ int mi_read(struct mi *m, struct errinfo *ei) MUST_CHECK;
 int mi_command(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(4, 5) MUST_CHECK;
 /* A command of gdb's console; what it prints on the streams ~ and @ is appended to out (NULL: dropped) instead of being given to opt.record. Same results. */
 int mi_console(struct mi *m, struct buf *out, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(4, 5) MUST_CHECK;
-/* `monitor hermit FMT --json`; *ret: an object, new reference. An "error" in it is -EREMOTEIO with its text. ERR_PROTOCOL: the answer is no JSON. */
+/* The same in a frame of a thread, both as gdb numbers them. */
+int mi_console_in(struct mi *m, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(6, 7) MUST_CHECK;
+/* `monitor hermit FMT --json`; *ret: an object, new reference. An "error" in it is -EREMOTEIO with its text. */
 int mi_monitor(struct mi *m, json_t **ret, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(4, 5) MUST_CHECK;
 /* Sends gdb SIGINT: a guest that runs stops, a command that takes long (a function call) ends with ^error. Before its first answer it would kill it. */
 void mi_interrupt(struct mi *m);

@@ -56,9 +56,11 @@ int64_t sources_line_in(const struct dap *d, int64_t line);
 int64_t sources_line_out(const struct dap *d, int64_t line);
 /* sourceMap, after gdb has started. */
 int sources_setup(struct dap *d) MUST_CHECK;
-/* For code without a source: a listing of its machine code, and the line there (the client's). New reference; JSON null for clients that show machine code by
- * themselves, and when there is nothing to read. */
-json_t *sources_of_code(struct dap *d, uint64_t addr, int64_t *ret_line);
+/* For a frame (gdb's tuple) without a source: a listing of its machine code, and the line there (the client's). New reference; JSON null for clients that show
+ * machine code by themselves, and when there is nothing to read. */
+json_t *sources_of_code(struct dap *d, const json_t *frame, int64_t *ret_line);
+/* Is it such a listing? */
+bool sources_is_code(const json_t *source);
 /* The other way: the address of a line (the client's) of a listing, for breakpoints in it. 0: source is no listing, or has no code there. */
 uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line);
 /* Numbers for `locations`, until the guest runs; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */

@@ -78,8 +78,10 @@ static int go_to(struct dap *d, const struct place *to)
 {
 	char event[32];
 
+	if (to->position)
+		return run_to_place(d, to->position, NULL);
 	snprintf(event, sizeof(event), "%" PRIu64, to->event);
-	return run_to_place(d, to->position ? to->position : event, NULL);
+	return run_to_place(d, event, "Event before the place that was left, which is inside of a long computation");
 }
 
 int places_navigate(struct dap *d, bool forward)
@@ -161,6 +163,15 @@ static bool is_plain(const char *text)
 	return text[strspn(text, "0123456789!+:*xabcdefABCDEF")] == '\0' || str_parse_duration(text, &ns) >= 0;
 }
 
+/* A number of events, or a position, behind the end? The server would find that out by going there. */
+static bool is_behind(const struct dap *d, const char *text)
+{
+	uint64_t events = run_where(d)->events, ns;
+
+	return events && isdigit((unsigned char)*text) && !(isalpha((unsigned char)text[strlen(text) - 1]) && str_parse_duration(text, &ns) >= 0) &&
+	       strtoull(text, NULL, 10) > events;
+}
+
 int places_seek(struct dap *d, const char *text)
 {
 	char *position CLEANUP(freep) = NULL, *describe CLEANUP(freep) = NULL;
@@ -168,6 +179,8 @@ int places_seek(struct dap *d, const char *text)
 
 	if (!*text || strlen(text) > PLACE_TEXT_MAX)
 		return errinfo_set(&d->ei, -EINVAL, "a place is a number of events, a time like 1.5s, start, end, a position or a bookmark");
+	if (is_plain(text) && is_behind(d, text))
+		return errinfo_set(&d->ei, -EINVAL, "the recording has %" PRIu64 " events", run_where(d)->events);
 	if (is_plain(text))
 		return run_to_place(d, text, NULL);
 	r = bookmarks_find(d, text, &position);
@@ -216,33 +229,50 @@ int places_last_write(struct dap *d, int64_t frame_id, const char *expr)
 }
 
 struct last_write_args {
-	const char *expression, *address;
-	int64_t frame, length;
+	const char *expression, *address, *name;
+	int64_t frame, length, reference;
 };
 
 static const struct arg last_write_table[] = {
 	ARG(STR, struct last_write_args, expression, "expression"),
 	ARG(STR, struct last_write_args, address, "address"),
+	ARG(INT, struct last_write_args, reference, "variablesReference"),
+	ARG(STR, struct last_write_args, name, "name"),
 	ARG(INT, struct last_write_args, frame, "frameId"),
 	ARG(INT, struct last_write_args, length, "length", .def = 1),
 	{ .name = NULL },
 };
 
-static int last_write(struct dap *d, const void *args, json_t *body)
+static int last_write_of_variable(struct dap *d, int64_t reference, const char *name)
 {
-	const struct last_write_args *a = args;
+	char *expr CLEANUP(freep) = NULL;
+	int64_t frame;
+	int r = stack_variable(d, reference, name, &frame, &expr);
+
+	return r < 0 ? r : places_last_write(d, frame, expr);
+}
+
+static int last_write_of_range(struct dap *d, const char *address, int64_t length)
+{
 	char *describe CLEANUP(freep) = NULL;
 	uint64_t addr;
 
+	if (str_parse_u64(address, &addr) < 0 || length < 1)
+		return errinfo_set(&d->ei, -EINVAL, "address and length have to be numbers");
+	describe = os_asprintf("Last write of %" PRId64 " bytes at 0x%" PRIx64, length, addr);
+	return describe ? run_to_last_write(d, addr, (uint64_t)length, describe) : -ENOMEM;
+}
+
+static int last_write(struct dap *d, const void *args, json_t *body)
+{
+	const struct last_write_args *a = args;
+
 	(void)body;
-	if (!a->expression == !a->address)
-		return errinfo_set(&d->ei, -EINVAL, "either expression or address is needed");
+	if ((a->expression != NULL) + (a->address != NULL) + (a->name != NULL) != 1)
+		return errinfo_set(&d->ei, -EINVAL, "one of expression, address, or variablesReference with name is needed");
 	if (a->expression)
 		return places_last_write(d, a->frame, a->expression);
-	if (str_parse_u64(a->address, &addr) < 0 || a->length < 1)
-		return errinfo_set(&d->ei, -EINVAL, "address and length have to be numbers");
-	describe = os_asprintf("Last write of %" PRId64 " bytes at 0x%" PRIx64, a->length, addr);
-	return describe ? run_to_last_write(d, addr, (uint64_t)a->length, describe) : -ENOMEM;
+	return a->name ? last_write_of_variable(d, a->reference, a->name) : last_write_of_range(d, a->address, a->length);
 }
 DAP_METHOD(last_write, last_write_table, struct last_write_args);
 

@@ -164,7 +164,7 @@ static void write_client(struct dap *d)
 
 /* --- waiting --- */
 
-enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, N_FDS };
+enum { FROM_CLIENT, TO_CLIENT, FROM_SERVER, FROM_OTHER, TO_STOP, N_FDS };
 
 /* gdb does not notice while it waits for commands. */
 static bool server_gone(const struct dap *d)
@@ -183,6 +183,7 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			[TO_CLIENT] = { .fd = d->out.len > d->out_sent && !d->gone ? d->opt.out : -1, .events = POLLOUT },
 			[FROM_SERVER] = { .fd = d->server.err_fd, .events = POLLIN },
 			[FROM_OTHER] = { .fd = fd, .events = POLLIN },
+			[TO_STOP] = { .fd = d->gone ? -1 : d->opt.stop, .events = POLLIN },
 		};
 		uint64_t now = dap_now_ns();
 		int left = timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
@@ -196,6 +197,8 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			server_read(d);
 		if (n > 0 && p[FROM_CLIENT].revents)
 			r = read_client(d);
+		if (n > 0 && p[TO_STOP].revents)
+			client_gone(d);
 		if (r < 0)
 			return r;
 		if (d->leaving)

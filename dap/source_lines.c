@@ -132,13 +132,14 @@ static int breakpoint_locations(struct dap *d, const void *args, json_t *body)
 	const struct lines_args *a = args;
 	int64_t last = a->end_line < 0 ? a->line : a->end_line;
 	json_t *list = json_array();
+	const struct listing *l;
 	int r = jsonx_set_new(body, "breakpoints", list);
 
+	if (r == 0)
+		r = listing_get(d, json_integer_value(json_object_get(a->source, "sourceReference")), &l);
 	if (r < 0)
 		return r;
-	if (listing_get(d, json_integer_value(json_object_get(a->source, "sourceReference"))))
-		return listing_lines(d, a, last, list);
-	return source_lines(d, a, last, list);
+	return l ? listing_lines(d, a, last, list) : source_lines(d, a, last, list);
 }
 
 DAP_METHOD(breakpoint_locations, lines_table, struct lines_args);
@@ -266,42 +267,58 @@ int sources_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_l
 	return *ret_source ? 1 : -ENOMEM;
 }
 
-static json_t *code_source(struct dap *d, uint64_t addr, int64_t *ret_line)
+static json_t *listing_source(struct dap *d, const struct listing *l, int64_t *line)
 {
-	const struct listing *l;
-
-	if (listing_of(d, addr, &l, ret_line) < 0)
-		return NULL;
-	*ret_line = sources_line_out(d, *ret_line);
+	*line = sources_line_out(d, *line);
 	return sources_served(l->name, listing_reference(l), NULL, "machine code");
 }
 
-json_t *sources_of_code(struct dap *d, uint64_t addr, int64_t *ret_line)
+json_t *sources_of_code(struct dap *d, const json_t *frame, int64_t *ret_line)
 {
+	uint64_t addr = mi_addr(frame, "addr");
 	struct errinfo kept = d->ei;
-	json_t *j = d->client.machine_code ? NULL : code_source(d, addr, ret_line);
+	const struct listing *l;
+	json_t *j = NULL;
+	int r = -ENOENT;
 
+	if (!d->client.machine_code)
+		r = mi_int(frame, "level", 0) ? listing_later(d, addr, mi_str(frame, "func"), &l, ret_line) : listing_of(d, addr, &l, ret_line);
+	if (r == 0)
+		j = listing_source(d, l, ret_line);
 	d->ei = kept;
 	return j ? j : json_null();
 }
 
+bool sources_is_code(const json_t *source)
+{
+	int64_t reference = json_integer_value(json_object_get(source, "sourceReference"));
+
+	return reference > 0 && reference % 2;
+}
+
 uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line)
 {
-	const struct listing *l = listing_get(d, json_integer_value(json_object_get(source, "sourceReference")));
 	int64_t at = sources_line_in(d, line) - 1;
+	const struct listing *l;
 
-	return l && at >= 0 && (uint64_t)at < l->n ? l->addr[at] : 0;
+	if (listing_get(d, json_integer_value(json_object_get(source, "sourceReference")), &l) < 0 || !l)
+		return 0;
+	return at >= 0 && (uint64_t)at < l->n ? l->addr[at] : 0;
 }
 
 /* Of an address: its source, else its machine code. */
 static int locate(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line)
 {
+	const struct listing *l;
 	int r = sources_at(d, addr, ret_source, ret_line);
 
 	if (r != 0)
 		return MIN(r, 0);
-	*ret_source = code_source(d, addr, ret_line);
-	return *ret_source ? 0 : errinfo_set(&d->ei, -ENOENT, "0x%" PRIx64 ": there is no code", addr);
+	r = listing_of(d, addr, &l, ret_line);
+	if (r < 0)
+		return r == -ENOENT ? errinfo_set(&d->ei, r, "0x%" PRIx64 ": there is no code", addr) : r;
+	*ret_source = listing_source(d, l, ret_line);
+	return *ret_source ? 0 : -ENOMEM;
 }
 
 struct locations_args {

@@ -164,7 +164,9 @@ static int text_of(struct dap *d, const struct source_args *a, struct buf *ret, 
 	int r;
 
 	reference = reference > 0 ? reference : a->reference;
-	l = listing_get(d, reference);
+	r = listing_get(d, reference, &l);
+	if (r < 0)
+		return r == -ENOENT ? errinfo_set(&d->ei, r, "this code cannot be read any more") : r;
 	known = sources_known(d, reference);
 	*ret_type = l ? "text/x-asm" : NULL;
 	if (l) {

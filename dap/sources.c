@@ -298,7 +298,7 @@ int sources_to_gdb(struct dap *d, const json_t *source, char **ret)
 		*ret = os_strdup(known);
 		return *ret ? 0 : -ENOMEM;
 	}
-	if (reference > 0 && reference % 2)
+	if (sources_is_code(source))
 		return errinfo_set(&d->ei, -ENOENT, "this is a listing of machine code: it has no lines of a source file");
 	if (!path || !*path)
 		return errinfo_set(&d->ei, -ENOENT, "source: neither a path nor a sourceReference of this session");

@@ -12,7 +12,7 @@
 
 /* Places that others handed out, listings of machine code and bytes of them, tables of lines that are kept. */
 #define LOCATIONS_MAX 16384u
-#define LISTINGS_MAX 256u
+#define LISTINGS_MAX 2048u
 #define LISTINGS_BYTES_MAX (8u << 20)
 #define LINE_TABLES_MAX 32u
 /* A source file that is served. */
@@ -44,12 +44,14 @@ struct line_table {
 };
 
 /* Machine code as text, for clients that show none by themselves. Line i (from 0) is that of the instruction at addr[i]. */
+#define LISTING_CODE 16u
 struct listing {
 	uint32_t id;    /* 0 = free */
 	unsigned generation;
 	uint64_t from;  /* the address that it was made for */
+	uint8_t code[LISTING_CODE]; /* what was there */
 	char *name;     /* owned */
-	uint64_t *addr; /* owned; 0: a line of text */
+	uint64_t *addr; /* owned; 0: a line of text; NULL: nobody has asked for the text yet */
 	size_t n;
 	struct buf text;
 };
@@ -130,10 +132,12 @@ int disasm_function(struct dap *d, uint64_t addr, uint64_t *ret_start, char **re
 
 /* --- listing.c --- */
 
-/* The listing that holds addr, made when there is none: its number, and the line (from 1). -ENOENT: nothing can be read there. */
+/* The listing that holds addr, made when there is none, and the line (from 1). -ENOENT: nothing can be read there. */
 int listing_of(struct dap *d, uint64_t addr, const struct listing **ret, int64_t *ret_line) MUST_CHECK;
-/* NULL: there is none, or it was dropped for newer ones. */
-const struct listing *listing_get(const struct dap *d, int64_t reference);
+/* The same without asking gdb for more than a few bytes: a new one is made when it is read. func: of the frame. */
+int listing_later(struct dap *d, uint64_t addr, const char *func, const struct listing **ret, int64_t *ret_line) MUST_CHECK;
+/* *ret NULL: there is none, or it was dropped for newer ones. */
+int listing_get(struct dap *d, int64_t reference, const struct listing **ret) MUST_CHECK;
 int64_t listing_reference(const struct listing *l);
 void listings_free(struct dap_sources *s);
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
@@ -18,7 +17,7 @@
 /* A client that asks for all frames gets so many at once, and asks for more if it wants. */
 #define FRAMES_AT_ONCE 1000
 /* Beyond the page that was asked for, so many frames are counted. */
-#define FRAMES_AHEAD 1000
+#define FRAMES_AHEAD 100
 
 /* --- life --- */
 
@@ -146,67 +145,63 @@ int stack_ref(struct dap *d, int64_t id, struct ref **ret)
 	return 0;
 }
 
-/* --- gdb in a frame --- */
-
-int stack_console(struct dap *d, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...)
-{
-	CLEANUP(buf_done) struct buf line = { 0 };
-	char *text = NULL;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
-	buf_printf(&line, "thread apply %d -q frame apply level %d -q %s", thread, level, text);
-	free(text);
-	return buf_error(&line) ? buf_error(&line) : mi_console(d->mi, out, ei, "%s", buf_cstr(&line));
-}
+/* --- settings --- */
 
 static void setting(struct dap *d, const char *text)
 {
 	struct errinfo ei = { 0 };
 
-	if (mi_console(d->mi, NULL, &ei, "set %s", text) < 0)
-		log_debug("set %s: %s", text, ei.text);
+	if (mi_console(d->mi, NULL, &ei, "%s", text) < 0)
+		log_debug("%s: %s", text, ei.text);
 }
 
 void stack_quiet(struct dap *d)
 {
-	setting(d, "may-call-functions off");
+	setting(d, "set may-call-functions off");
 }
 
 void stack_loud(struct dap *d)
 {
-	setting(d, "may-call-functions on");
+	setting(d, "set may-call-functions on");
 }
 
 void stack_hex(struct dap *d, bool hex)
 {
 	if (hex)
-		setting(d, "output-radix 16");
+		setting(d, "set output-radix 16");
 }
 
 void stack_plain(struct dap *d, bool hex)
 {
 	if (hex)
-		setting(d, "output-radix 10");
+		setting(d, "set output-radix 10");
 }
 
-/* The printers of libstdc++ and of Rust as they are installed on this machine, for all files: gdb would look for them beside the files of the recording,
- * which are a stranger's. */
+/* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
+ * the recording, which are a stranger's. */
 static const char *const printers[] = {
 	"import glob, sys; sys.path[:0] = glob.glob('/usr/share/gcc*/python'); "
 	"from libstdcxx.v6 import register_libstdcxx_printers as f; f(None)",
-	"import glob, os, sys; sys.path[:0] = glob.glob('/usr/lib/rustlib/etc') + glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc')); "
+	"import glob, os, sys; "
+	"f = glob.glob('/usr/lib/rustlib/etc/gdb_lookup.py') + sorted(glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py'))); "
+	"sys.path[:0] = [os.path.dirname(x) for x in f[:1]]; "
 	"import gdb, gdb_lookup; gdb_lookup.register_printers(gdb)",
 };
 
+/* A bug of gdb ends the command, not gdb: 13.1 has one with enums of today's Rust. */
 static const char *const settings[] = {
-	"print object on",	"print max-depth 3", "print elements 200", "print repeats 10", "print sevenbit-strings off", "host-charset UTF-8",
-	"max-value-size 65536", "python print-stack none",
+	"set print object on",
+	"set print max-depth 3",
+	"set print elements 200",
+	"set print repeats 10",
+	"set print sevenbit-strings off",
+	"set host-charset UTF-8",
+	"set max-value-size 65536",
+	"set python print-stack none",
+	"maintenance set internal-error quit no",
+	"maintenance set internal-error corefile no",
+	"maintenance set internal-warning quit no",
+	"maintenance set internal-warning corefile no",
 };
 
 void stack_setup(struct dap *d)
@@ -233,46 +228,72 @@ static int64_t target_tid(const char *target)
 	return str_parse_u64(p, &n) < 0 ? 0 : (int64_t)n;
 }
 
-static json_t *make_thread(const json_t *t)
+static json_t *make_thread(int64_t id, const char *name, int64_t tid)
 {
-	const char *name = mi_str(t, "name"), *target = mi_str(t, "target-id");
 	CLEANUP(buf_done) struct buf b = { 0 };
 	CLEANUP(jsonx_unrefp) json_t *ret = json_object();
-	int64_t tid = target_tid(target ? target : "");
 
 	buf_printf(&b, "%s", name && *name ? name : "thread");
 	if (tid)
 		buf_printf(&b, " (%" PRId64 ")", tid);
-	if (!ret || jsonx_set_i64(ret, "id", mi_int(t, "id", 0)) < 0 || jsonx_set_new(ret, "name", jsonx_text(buf_cstr(&b))) < 0)
+	if (!ret || jsonx_set_i64(ret, "id", id) < 0 || jsonx_set_new(ret, "name", jsonx_text(buf_cstr(&b))) < 0)
 		return NULL;
 	return TAKE(ret);
 }
 
 /* gdb gives the newest first; by number they stay in place as others come and go. */
-static int make_threads(const json_t *mi, json_t *ret)
+static int insert_thread(json_t *list, int64_t id, const char *name, int64_t tid)
 {
+	size_t at = json_array_size(list);
+
+	while (at > 0 && json_integer_value(json_object_get(json_array_get(list, at - 1), "id")) > id)
+		at--;
+	return json_array_insert_new(list, at, make_thread(id, name, tid)) < 0 ? -ENOMEM : 0;
+}
+
+/* gdb's machine interface reads the registers of all threads to tell their frames too, which takes milliseconds for each: its Python does not. */
+static int ask_python(struct dap *d, json_t *ret)
+{
+	CLEANUP(buf_done) struct buf out = { 0 };
+	CLEANUP(jsonx_unrefp) json_t *rows = NULL;
+	int r = mi_console(d->mi, &out, NULL,
+			   "python import gdb, json; print(json.dumps([[t.global_num, (t.name or '').encode('utf-8', 'replace').decode(), t.ptid[1] or t.ptid[2]] "
+			   "for t in gdb.selected_inferior().threads() if t.is_valid()]))");
+
+	if (r >= 0)
+		r = jsonx_parse((const char *)out.data, out.len, &rows, NULL);
+	for (size_t i = 0; i < json_array_size(rows) && r >= 0; i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		r = insert_thread(ret, json_integer_value(json_array_get(row, 0)), json_string_value(json_array_get(row, 1)),
+				  json_integer_value(json_array_get(row, 2)));
+	}
+	return r;
+}
+
+static int ask_mi(struct dap *d, json_t *ret)
+{
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	int r = mi_command(d->mi, &mi, &d->ei, "-thread-info");
 	const json_t *list = json_object_get(mi, "threads");
 
-	for (size_t i = json_array_size(list); i-- > 0;) {
+	for (size_t i = 0; i < json_array_size(list) && r >= 0; i++) {
 		const json_t *t = json_array_get(list, i);
-		size_t at = json_array_size(ret);
 
-		while (at > 0 && mi_int(json_array_get(ret, at - 1), "id", 0) > mi_int(t, "id", 0))
-			at--;
-		if (json_array_insert_new(ret, at, make_thread(t)) < 0)
-			return -ENOMEM;
+		r = insert_thread(ret, mi_int(t, "id", 0), mi_str(t, "name"), target_tid(mi_str(t, "target-id") ?: ""));
 	}
-	return 0;
+	return r;
 }
 
 static int look_threads(struct dap *d)
 {
-	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
 	CLEANUP(jsonx_unrefp) json_t *list = json_array();
-	int r = list ? mi_command(d->mi, &mi, &d->ei, "-thread-info") : -ENOMEM;
+	int r = list ? ask_python(d, list) : -ENOMEM;
 
-	if (r >= 0)
-		r = make_threads(mi, list);
+	if (r == -EREMOTEIO || r == ERR_CORRUPT) { /* a gdb without Python */
+		(void)json_array_clear(list);
+		r = ask_mi(d, list);
+	}
 	if (r < 0)
 		return r;
 	jsonx_unrefp(&d->stack->threads);
@@ -349,12 +370,23 @@ static bool inlined(const json_t *frame, const json_t *outer)
 	return func && around && mi_addr(frame, "addr") == mi_addr(outer, "addr") && strcmp(func, around) != 0;
 }
 
+/* Its source, else its machine code where the client shows none by itself. NULL: none. */
+static json_t *frame_source(struct dap *d, const json_t *mi, int64_t *ret_line)
+{
+	CLEANUP(jsonx_unrefp) json_t *source = sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
+
+	*ret_line = sources_line_out(d, mi_int(mi, "line", 0));
+	if (json_is_null(source))
+		source = sources_of_code(d, mi, ret_line);
+	return json_is_null(source) ? NULL : TAKE(source);
+}
+
 static int frame_place(struct dap *d, const json_t *mi, json_t *f, bool artificial)
 {
-	CLEANUP(jsonx_unrefp) json_t *source = artificial ? json_null() : sources_of(d, mi_str(mi, "file"), mi_str(mi, "fullname"));
-	bool has = source && !json_is_null(source);
-	int64_t line = has ? sources_line_out(d, mi_int(mi, "line", 0)) : 0;
-	int r = jsonx_set_i64(f, "line", MAX(line, 0));
+	int64_t line = 0;
+	CLEANUP(jsonx_unrefp) json_t *source = artificial ? NULL : frame_source(d, mi, &line);
+	bool has = source;
+	int r = jsonx_set_i64(f, "line", has ? MAX(line, 0) : 0);
 
 	if (r >= 0)
 		r = jsonx_set_i64(f, "column", has && d->client.columns_at_1 ? 1 : 0);
@@ -443,7 +475,7 @@ static int stack_trace(struct dap *d, const void *args, json_t *body)
 	const json_t *list;
 	int r = jsonx_set_new(body, "stackFrames", frames);
 
-	if (low > INT32_MAX || a->thread > INT32_MAX)
+	if (low > INT32_MAX || a->thread <= 0 || a->thread > INT32_MAX)
 		return errinfo_set(&d->ei, -EINVAL, "startFrame, threadId: no such frame");
 	if (r >= 0)
 		r = list_frames(d, (int)a->thread, low, want, &mi);
@@ -475,7 +507,9 @@ int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *re
 	if (r < 0)
 		return r;
 	stack_quiet(d);
-	r = stack_console(d, thread, level, &out, &why, "printf \"%%p %%lu\\n\", &(%s), sizeof(%s)", expr, expr);
+	r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%p\\n\", &(%s)", expr);
+	if (r >= 0) /* a question of its own: for Rust gdb takes one expression only */
+		r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%lu\\n\", sizeof(%s)", expr);
 	stack_loud(d);
 	if (r == -EREMOTEIO)
 		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: %s", expr, why.text);

@@ -60,8 +60,6 @@ struct dap_stack {
 int stack_ref_new(struct dap *d, const struct ref *r, int64_t *ret) MUST_CHECK;
 /* -ENOENT with d->ei. Borrowed until the guest runs. */
 int stack_ref(struct dap *d, int64_t id, struct ref **ret) MUST_CHECK;
-/* A command of gdb's console in a frame; as mi_console(). */
-int stack_console(struct dap *d, int thread, int level, struct buf *out, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(6, 7) MUST_CHECK;
 /* Between these gdb calls no function of the guest, whatever it evaluates. */
 void stack_quiet(struct dap *d);
 void stack_loud(struct dap *d);
@@ -79,6 +77,7 @@ struct value {
 	const char *const *attributes;  /* NULL-terminated; NULL = none */
 	int64_t ref, indexed, named;    /* 0 = none */
 	uint64_t memory;                /* 0 = none */
+	int64_t location;               /* of the code that it names, for `locations`; 0 = none */
 };
 
 /* The Variable (or, with the member "result" instead of "name" and "value", the answer of evaluate): new reference, NULL when out of memory. */
@@ -91,6 +90,8 @@ bool value_expands(const char *type, const char *text);
 int64_t value_elements(const char *type, const char *text);
 /* The address that a pointer or reference holds; 0 = it is none. */
 uint64_t value_pointer(const char *type, const char *text);
+/* The function that a pointer to one holds; 0 = it is none. */
+uint64_t value_function(const char *type, const char *text);
 /* gdb's words for what it does not read whole. */
 bool value_too_large(const char *text);
 /* No value: optimised out, another error. */

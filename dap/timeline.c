@@ -160,21 +160,45 @@ int events_list(struct dap *d, int64_t from, int64_t n, const char *filter, json
 	return r < 0 ? r : jsonx_set_u64(body, "current", here);
 }
 
-/* Of a server whose recording is not known here. */
+/* Of a server whose recording is not known here: it tells less of an event. */
+static int put_served_row(json_t *list, const json_t *event)
+{
+	const char *kind = mi_str(event, "kind") ?: "", *name = mi_str(event, "call") ?: mi_str(event, "signal") ?: kind, *more = mi_str(event, "text");
+	const json_t *result = json_object_get(event, "result");
+	struct buf text CLEANUP(buf_done) = { 0 };
+	json_t *j;
+
+	buf_printf(&text, "%s", name);
+	if (result)
+		buf_printf(&text, " = %" JSON_INTEGER_FORMAT, json_integer_value(result));
+	if (more)
+		buf_printf(&text, " %s", more);
+	j = json_pack("{sI sI sI sI ss ss so sb}", "event", (json_int_t)mi_int(event, "number", 0), "timeNs", (json_int_t)mi_int(event, "time_ns", 0), "pid", (json_int_t)0,
+		      "thread", (json_int_t)0, "kind", kind, "name", name, "text", jsonx_text(buf_cstr(&text)), "failed",
+		      result && json_integer_value(result) < 0 && json_integer_value(result) >= -4095);
+	return json_array_append_new(list, j) < 0 ? -ENOMEM : 0;
+}
+
 static int events_of_server(struct dap *d, int64_t from, int64_t n, json_t *body)
 {
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	json_t *j CLEANUP(jsonx_unrefp) = NULL, *list = json_array(), *one;
 	uint64_t here = run_where(d)->event;
-	int r;
+	size_t i;
+	int r = jsonx_set_new(body, "events", list);
 
+	if (r < 0)
+		return r;
 	if (d->state == DAP_RUNNING)
 		return errinfo_set(&d->ei, -EBUSY, "the server can be asked for events when the session is paused");
 	if (from < 1)
 		from = here > EVENTS_AROUND ? (int64_t)here - EVENTS_AROUND : 1;
 	n = MAX(MIN(n, (int64_t)EVENTS_MAX), (int64_t)1);
 	r = mi_monitor(d->mi, &j, &d->ei, "events %" PRId64 "-%" PRId64, from, from + n - 1);
-	if (r >= 0 && json_object_update(body, j) < 0)
-		r = -ENOMEM;
+	json_array_foreach(json_object_get(j, "events"), i, one)
+		if (r >= 0)
+			r = put_served_row(list, one);
+	if (r >= 0)
+		r = jsonx_set_u64(body, "total", run_where(d)->events);
 	return r < 0 ? r : jsonx_set_u64(body, "current", here);
 }
 

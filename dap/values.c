@@ -106,6 +106,8 @@ bool value_expands(const char *type, const char *text)
 		return strcmp(t, "{}") && strcmp(t, "{<No data fields>}");
 	if (*t == '[' && t[strcspn(t, "]")] == ']' && t[strcspn(t, "]") + 1] == '\0') /* "[10]" */
 		return true;
+	if (has_suffix(t, ")") && type && (*type == '(' || strstr(type, "::")) && !is_pointer(type)) /* tuples and enums of Rust */
+		return true;
 	if (!is_pointer(type) || is_class_member(type) || !leads_somewhere(type))
 		return false;
 	t = *t == '(' && strstr(t, ") 0x") ? strstr(t, ") 0x") + 2 : t;
@@ -128,6 +130,9 @@ int64_t value_elements(const char *type, const char *text)
 	p = text ? strstr(text, " with ") : NULL;
 	if (p && (!brace || p < brace) && strstr(p, " element"))
 		return number_at(p + strlen(" with "));
+	p = text ? strstr(text, "(size=") : NULL; /* Rust's printers: Vec(size=3) */
+	if (p && (!brace || p < brace))
+		return number_at(p + strlen("(size="));
 	n = type ? strlen(type) : 0;
 	if (n == 0 || is_pointer(type))
 		return -1;
@@ -148,6 +153,17 @@ uint64_t value_pointer(const char *type, const char *text)
 		return 0;
 	t = *t == '(' && strstr(t, ") 0x") ? strstr(t, ") 0x") + 2 : t;
 	return str_has_prefix(t, "0x") ? strtoull(t, NULL, 16) : 0;
+}
+
+uint64_t value_function(const char *type, const char *text)
+{
+	static const char *const signs[] = { "(*)(", "(*const)(", "*mut fn (", "*const fn (" };
+	const char *t = text && *text == '(' && strstr(text, ") 0x") ? strstr(text, ") 0x") + 2 : text;
+
+	for (size_t i = 0; type && t && i < ARRAY_SIZE(signs); i++)
+		if (strstr(type, signs[i]))
+			return str_has_prefix(t, "0x") ? strtoull(t, NULL, 16) : 0;
+	return 0;
 }
 
 /* --- expressions --- */
@@ -178,6 +194,14 @@ void value_element_expr(struct buf *b, const char *parent, int64_t i)
 {
 	put_operand(b, parent);
 	buf_printf(b, "[%" PRId64 "]", i);
+}
+
+/* "main.T *": C has no dots in the names of types, and Go no arrows. */
+static bool of_go(const char *type)
+{
+	const char *dot = strchr(type, '.');
+
+	return dot && dot[1] != '.' && (dot == type || dot[-1] != '.');
 }
 
 /* The parent may be declared as another base of what it is (gdb shows objects as what they are): first it is cast to that. */
@@ -214,6 +238,11 @@ bool value_child_expr(struct buf *b, const char *parent, const char *parent_type
 		value_element_expr(b, parent, strtoll(name, NULL, 10));
 		return true;
 	}
+	if (str_has_prefix(name, "__") && name[2] && name[2 + strspn(name + 2, "0123456789")] == '\0') { /* of a tuple of Rust */
+		put_operand(b, parent);
+		buf_printf(b, ".%s", name + 2);
+		return true;
+	}
 	if (child_type && strcmp(child_type, name) == 0) { /* a base class */
 		put_base(b, parent, parent_type, name, pointer);
 		return true;
@@ -224,7 +253,7 @@ bool value_child_expr(struct buf *b, const char *parent, const char *parent_type
 		buf_printf(b, "(*%s)", parent);
 	else
 		put_operand(b, parent);
-	buf_printf(b, pointer && !prefix ? "->%s" : ".%s", name);
+	buf_printf(b, pointer && !prefix && !of_go(parent_type) ? "->%s" : ".%s", name);
 	return true;
 }
 
@@ -271,6 +300,8 @@ static int put_value(const struct value *v, json_t *ret)
 		r = jsonx_set_i64(ret, "namedVariables", v->named);
 	if (r >= 0 && v->memory)
 		r = jsonx_set_new(ret, "memoryReference", json_sprintf("0x%" PRIx64, v->memory));
+	if (r >= 0 && v->location)
+		r = jsonx_set_i64(ret, "valueLocationReference", v->location);
 	return r < 0 ? r : put_hint(v, ret);
 }
 

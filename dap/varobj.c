@@ -148,10 +148,10 @@ struct child {
 	int64_t index;          /* its number in an array, -1 = it has a name */
 };
 
-/* Containers of C++ whose elements are lvalues: gdb knows their operator[] by itself. */
+/* Containers of C++ whose elements are lvalues: gdb knows their operator[] by itself. So it does of Rust's slices. */
 static bool indexable(const char *type)
 {
-	static const char *const names[] = { "std::vector<", "std::deque<", "std::array<" };
+	static const char *const names[] = { "std::vector<", "std::deque<", "std::array<", "&[", "&mut [" };
 
 	if (!type || str_has_prefix(type, "std::vector<bool"))
 		return false;
@@ -203,6 +203,14 @@ static bool says_nothing(const char *text)
 	return text && (strcmp(text, "{...}") == 0 || (*text == '[' && strspn(text + 1, "0123456789") + 2 == strlen(text)));
 }
 
+/* What tells the variants of Rust's enums apart; the variant's name is shown. */
+static bool is_discriminant(const json_t *kid)
+{
+	const char *exp = mi_str(kid, "exp");
+
+	return exp && *exp == '<' && mi_int(kid, "numchild", 0) == 0 && !flag(kid, "dynamic");
+}
+
 static int add_child(struct dap *d, const struct ref *ref, const struct child *c, bool ask, bool hex, json_t *ret)
 {
 	CLEANUP(buf_done) struct buf name = { 0 };
@@ -214,6 +222,8 @@ static int add_child(struct dap *d, const struct ref *ref, const struct child *c
 	struct ref *made;
 	int r;
 
+	if (is_discriminant(c->mi))
+		return 0;
 	put_name(&name, c);
 	v.name = buf_cstr(&name);
 	v.expr = put_expr(&expr, ref, c) ? buf_cstr(&expr) : NULL;
@@ -226,6 +236,7 @@ static int add_child(struct dap *d, const struct ref *ref, const struct child *c
 		v.text = text.len ? buf_cstr(&text) : v.text;
 	}
 	v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	if (!flag(c->mi, "dynamic") && mi_int(c->mi, "numchild", 0) == 0 && !dull)
 		return json_array_append_new(ret, value_variable(&v)) < 0 ? -ENOMEM : 0;
 	r = list_children(d, ref, &v, mi_str(c->mi, "name"), hex);

@@ -241,17 +241,37 @@ static int word_delete_bookmark(struct dap *d, const struct word_call *c, struct
 	return r;
 }
 
+static void put_log(const json_t *found, struct buf *out)
+{
+	json_t *lines = json_object_get(found, "lines"), *one;
+	size_t i;
+
+	json_array_foreach(lines, i, one) {
+		buf_printf(out, "%8" PRId64 "  ", mi_int(one, "event", 0));
+		buf_put_safe(out, mi_str(one, "text") ?: "");
+		buf_put_u8(out, '\n');
+	}
+	if (!json_array_size(lines))
+		buf_printf(out, "the recording does not pass there\n");
+	else if (!json_is_true(json_object_get(found, "complete")))
+		buf_printf(out, "[there are more]\n");
+}
+
 static int word_log_all(struct dap *d, const struct word_call *c, struct buf *out)
 {
+	json_t *found CLEANUP(jsonx_unrefp) = json_object();
 	char *args CLEANUP(freep) = os_strdup(c->args);
 	const char *location, *text, *condition;
+	int r;
 
-	(void)out;
-	if (!args)
+	if (!args || !found)
 		return -ENOMEM;
 	if (!words_log_all(args, &location, &text, &condition))
 		return errinfo_set(&d->ei, -EINVAL, "usage: log-all LOCATION TEXT [if COND]");
-	return breaks_log_all(d, location, condition, text, c->body);
+	r = breaks_log_all(d, location, condition, text, found);
+	if (r >= 0)
+		put_log(found, out);
+	return r;
 }
 
 static int word_events(struct dap *d, const struct word_call *c, struct buf *out)
@@ -375,14 +395,14 @@ static int set_result(json_t *body, struct buf *out)
 {
 	int r = buf_error(out);
 
-	if (r >= 0 && (out->len || !json_object_get(body, "result")))
+	if (r >= 0)
 		r = jsonx_set_new(body, "result", jsonx_string_lossy(buf_cstr(out), out->len));
-	return r < 0 || json_object_get(body, "variablesReference") ? r : jsonx_set_i64(body, "variablesReference", 0);
+	return r < 0 ? r : jsonx_set_i64(body, "variablesReference", 0);
 }
 
 int places_word(struct dap *d, int64_t frame_id, const char *line, json_t *body)
 {
-	struct word_call c = { .frame_id = frame_id, .body = body };
+	struct word_call c = { .frame_id = frame_id };
 	struct buf out CLEANUP(buf_done) = { 0 };
 	char *args CLEANUP(freep) = NULL;
 	int r;

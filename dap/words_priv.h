@@ -19,7 +19,6 @@ struct word_call {
 	const struct word *word;
 	const char *args; /* behind the word, without blanks around; "" = none */
 	int64_t frame_id;
-	json_t *body;     /* of the answer to evaluate */
 };
 
 /* The word that the line begins with; *ret_args (owned) is what comes behind it. 1; 0: none of ours; -ENOMEM. */

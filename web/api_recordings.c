@@ -17,6 +17,8 @@
 
 /* How far before the end of a process the signal is looked for that ended it. */
 #define CRASH_WINDOW 512u
+/* The store waits two seconds for whoever works with a recording that is to go. */
+#define REMOVE_TRIES 3
 
 /* --- the catalog --- */
 
@@ -252,6 +254,18 @@ static int remove_seen(struct web_request *q, const struct store_id *id)
 	return r;
 }
 
+/* A sealer at idle priority may not even get the CPU time to let go of it. */
+static int remove_patiently(struct web_request *q, const struct store_id *id)
+{
+	int r = remove_seen(q, id);
+
+	for (unsigned i = 1; i < REMOVE_TRIES && r == ERR_BUSY && !q->replied; i++) {
+		daemon_job_hurry(q->web->daemon, id);
+		r = remove_seen(q, id);
+	}
+	return r;
+}
+
 int web_recording_delete(struct web_request *q)
 {
 	struct store_id id;
@@ -259,7 +273,7 @@ int web_recording_delete(struct web_request *q)
 
 	if (web_recording(q, &id) < 0)
 		return web_replied(q);
-	r = remove_seen(q, &id);
+	r = remove_patiently(q, &id);
 	if (r < 0 || q->replied)
 		return r;
 	readers_forget(q->web->readers, &id);

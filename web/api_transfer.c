@@ -148,6 +148,7 @@ static int make(struct web_request *q, const struct store_id *id, int *ret_fd, u
 	struct stat st;
 	int r = open_scratch(q);
 
+	daemon_job_hurry(q->web->daemon, id); /* the sealer keeps it locked */
 	if (r == 0)
 		r = web_store(q) ? store_export(web_store(q), id, q->body_fd, progress, q, &q->ei) : -ENOMEM;
 	if (r == 0)

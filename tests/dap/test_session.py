@@ -371,3 +371,24 @@ def test_read_only(t):
             assert e.response["message"]
         assert (c.evaluate("total"), c.evaluate("calls"), c.at()) == before, line
     assert not c.had("terminated")
+
+
+def test_signals(t):
+    """Editors end adapters by signals as well; what those have made goes."""
+    for number in (15, 1, 2):
+        c = t.launch("steps")
+        c.adapter.process.send_signal(number)
+        assert c.adapter.wait() == 0
+    adapter = t.adapter("--port", "0")
+    c = adapter.connect()
+    c.initialize()
+    c.open({"recording": t.recording("steps"), "stopAt": "main"})
+    adapter.process.terminate()
+    assert adapter.wait() == 0
+
+
+def test_signal_while_running(t):
+    c = t.launch("long")
+    c.request("continue", {"threadId": c.thread})
+    c.adapter.process.terminate()
+    assert c.adapter.wait() == 0

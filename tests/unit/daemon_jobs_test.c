@@ -251,4 +251,86 @@ START_TEST(flood)
 }
 END_TEST
 
-TEST_MAIN("daemon_jobs", order, failures, no_program, cancel, stubborn, refused, history, flood)
+/* Housekeeping that does not come to an end, as on a busy machine, makes way for what somebody asks for and is begun anew behind it. */
+START_TEST(makes_way)
+{
+	struct help_daemon hd;
+	json_t *j;
+
+	begin(&hd, "case \"$*\" in *--idle) [ -e \"$4/begun\" ] || { echo '{\"done\": 1, \"total\": 2}' >&3; : >\"$4/begun\"; exec sleep 60; };; esac\n"
+		   "echo \"{\\\"result\\\": {\\\"said\\\": \\\"$*\\\"}}\" >&3");
+	OK(jobs_add(hd.d.jobs, JOB_SEAL, &a));
+	OK(daemon_job_new(&hd.d, "verify", &c, &j, NULL));
+	json_decref(j);
+	HELP_UNTIL(&hd, idle(&hd));
+	ck_assert_str_eq(over, "verify c done\nseal a done\n");
+	j = nth(&hd, 1);
+	ck_assert_str_eq(help_text(j, "state"), "done");
+	ck_assert_int_eq(json_integer_value(json_object_get(j, "done")), 0);
+	ck_assert_ptr_nonnull(strstr(help_text(json_object_get(j, "result"), "said"), " --idle"));
+	json_decref(j);
+	j = nth(&hd, 0);
+	ck_assert_ptr_null(strstr(help_text(json_object_get(j, "result"), "said"), "--idle"));
+	json_decref(j);
+	end(&hd);
+}
+END_TEST
+
+/* The same when it is that work which somebody asks for. */
+START_TEST(asked_for_later)
+{
+	struct help_daemon hd;
+	json_t *j;
+
+	begin(&hd, "case \"$*\" in *--idle) exec sleep 60;; esac");
+	OK(jobs_add(hd.d.jobs, JOB_SEAL, &a));
+	HELP_UNTIL(&hd, jobs_count(hd.d.jobs, JOB_RUNNING) == 1);
+	OK(daemon_job_new(&hd.d, "seal", &a, &j, NULL));
+	json_decref(j);
+	HELP_UNTIL(&hd, idle(&hd));
+	ck_assert_str_eq(over, "seal a done\n");
+	end(&hd);
+}
+END_TEST
+
+/* And when its recording is wanted. Of another one it is left alone. */
+START_TEST(recording_wanted)
+{
+	struct help_daemon hd;
+	uint64_t long_enough;
+
+	begin(&hd, "case \"$*\" in *--idle) exec sleep 60;; esac");
+	OK(jobs_add(hd.d.jobs, JOB_SEAL, &a));
+	daemon_job_hurry(&hd.d, &b);
+	long_enough = os_mono_ns() + 4000000000u;
+	HELP_UNTIL(&hd, os_mono_ns() > long_enough);
+	ck_assert_uint_eq(jobs_count(hd.d.jobs, JOB_RUNNING), 1);
+	daemon_job_hurry(&hd.d, &a);
+	HELP_UNTIL(&hd, idle(&hd));
+	ck_assert_str_eq(over, "seal a done\n");
+	end(&hd);
+}
+END_TEST
+
+/* Who cancels work that is being put off means it. */
+START_TEST(cancelled_while_put_off)
+{
+	struct help_daemon hd;
+	uint64_t asked_to_end = os_mono_ns() + 3200000000u;
+	json_t *j, *seal;
+
+	begin(&hd, "case \"$*\" in *--idle) trap '' TERM; sleep 60 & wait; wait;; esac");
+	OK(jobs_add(hd.d.jobs, JOB_SEAL, &a));
+	OK(daemon_job_new(&hd.d, "verify", &c, &j, NULL));
+	json_decref(j);
+	HELP_UNTIL(&hd, os_mono_ns() > asked_to_end);
+	seal = nth(&hd, 1);
+	OK(daemon_job_cancel(&hd.d, help_text(seal, "id")));
+	json_decref(seal);
+	HELP_UNTIL(&hd, idle(&hd));
+	ck_assert_str_eq(over, "seal a cancelled\nverify c done\n");
+	end(&hd);
+}
+END_TEST
+
+TEST_MAIN("daemon_jobs", order, makes_way, asked_for_later, recording_wanted, cancelled_while_put_off, failures, no_program, cancel, stubborn, refused, history, flood)

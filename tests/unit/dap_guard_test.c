@@ -178,6 +178,8 @@ START_TEST(expansion)
 	ck_assert(value_expands("foo *", "(foo *) 0x7ffe"));
 	ck_assert(value_expands("char **", "0x7ffe"));
 	ck_assert(value_expands("*mut i32", "0x7ffe"));
+	ck_assert(value_expands("(i32, &str)", "(1, \"two\")"));
+	ck_assert(value_expands("core::option::Option<i32>", "core::option::Option<i32>::Some(4)"));
 	ck_assert(!value_expands("foo *", "0x0"));
 	ck_assert(!value_expands("void *", "0x7ffe"));
 	ck_assert(!value_expands("const char *", "0x7ffe \"a}\""));
@@ -196,12 +198,20 @@ START_TEST(expansion)
 	ck_assert_int_eq(value_elements("int", "3"), -1);
 	ck_assert_int_eq(value_elements("std::vector<int>", "std::vector of length 3, capacity 4 = {1, 2, 3}"), 3);
 	ck_assert_int_eq(value_elements("std::map<int, int>", "std::map with 1 element = {[1] = 2}"), 1);
+	ck_assert_int_eq(value_elements("alloc::vec::Vec<i32>", "Vec(size=3) = {1, 2, 3}"), 3);
 	ck_assert_int_eq(value_elements("foo", "{s = \"std::vector of length 3\"}"), -1);
 	ck_assert_int_eq(value_elements("std::vector<int>", "std::vector of length -5, capacity 4"), -1);
 	ck_assert_uint_eq(value_pointer("foo *", "0x7ffe"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("foo *", "(bar *) 0x7ffe <baz>"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("foo &", "@0x7ffe: {}"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("int", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function("int (*)(int)", "0x7ffe <f>"), 0x7ffe);
+	ck_assert_uint_eq(value_function("int (*const)(int)", "(int (*)(int)) 0x7ffe <f>"), 0x7ffe);
+	ck_assert_uint_eq(value_function("int (**)(int)", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function("int (*)(int)", "<optimized out>"), 0);
+	ck_assert_uint_eq(value_function("int (*[2])(int)", "{0x7ffe <f>, 0x0}"), 0);
+	ck_assert_uint_eq(value_function("char *", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function(NULL, NULL), 0);
 }
 END_TEST
 
@@ -230,6 +240,8 @@ START_TEST(child_expressions)
 	check_child("r", "Derived &", "ns::Base<int>", "ns::Base<int>", "*(ns::Base<int> *)(Derived *)&r");
 	check_child("s", "foo", "<anonymous union>", "union {...}", "s");
 	check_child("p", "*mut foo", "a", "i32", "(*p).a");
+	check_child("t", "main.T *", "S", "string", "t.S");
+	check_child("t", "(i32, &str)", "__1", "&str", "t.1");
 	check_child("s", "foo", "odd name", "int", NULL);
 	check_child(NULL, "foo", "a", "int", NULL);
 	check_child("s", "foo", "", "int", NULL);

@@ -48,7 +48,7 @@ export function rem(n) {
 	return n * parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
-/** Call fn at most once per ms, the last arguments win. .cancel() forgets a waiting call. */
+/** Call fn ms after the last of several calls, with its arguments: for what a person types. .cancel() forgets a waiting call. */
 export function debounce(fn, ms) {
 	let timer = 0;
 	const run = (...args) => {
@@ -57,6 +57,41 @@ export function debounce(fn, ms) {
 	};
 
 	run.cancel = () => clearTimeout(timer);
+	return run;
+}
+
+/**
+ * Call fn ms after the first of several calls, and never again before the promise it gave is settled: for what is told without end, where each
+ * would put the one before off for ever. .cancel() forgets a waiting call.
+ */
+export function soon(fn, ms) {
+	let timer = 0;
+	let busy = false;
+	let again = false;
+	const go = async () => {
+		timer = 0;
+		busy = true;
+		try {
+			await fn();
+		} finally {
+			busy = false;
+			if (again)
+				run();
+			again = false;
+		}
+	};
+	const run = () => {
+		if (busy)
+			again = true;
+		else
+			timer ||= setTimeout(go, ms);
+	};
+
+	run.cancel = () => {
+		clearTimeout(timer);
+		timer = 0;
+		again = false;
+	};
 	return run;
 }
 

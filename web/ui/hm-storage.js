@@ -1,6 +1,6 @@
 /* How much room recordings take: a meter that is always there (no jump when the numbers come). */
 import {get, live} from "./api.js";
-import {debounce, fill, h} from "./dom.js";
+import {fill, h, soon} from "./dom.js";
 import * as format from "./format.js";
 
 const SETTLE_MS = 1500;
@@ -9,7 +9,7 @@ class HmStorage extends HTMLElement {
 	#bar = h("span.fill", {});
 	#text = h("span.said", {}, "\u00a0");
 	#off = null;
-	#soon = debounce(() => this.#load(), SETTLE_MS);
+	#soon = soon(() => this.#load(), SETTLE_MS);
 
 	connectedCallback() {
 		fill(this, h("span.track", {}, this.#bar), this.#text);

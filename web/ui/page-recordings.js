@@ -3,7 +3,7 @@ import "./hm-table.js";
 import "./hm-storage.js";
 import {ApiError, get, latest, live, readOnly} from "./api.js";
 import {exitBadge, stateBadge} from "./badges.js";
-import {debounce, fill, h} from "./dom.js";
+import {fill, h, soon} from "./dom.js";
 import * as format from "./format.js";
 import {show} from "./format.js";
 import {icon} from "./icons.js";
@@ -46,8 +46,8 @@ class PageRecordings extends HTMLElement {
 	#chosen = h("div.tools.chosen", {hidden: true, role: "region", "aria-label": "Selected recordings"});
 	#buttons = h("div.hstack", {});
 	#note = h("div.note", {hidden: true});
-	#refresh = debounce(() => this.#loadChanged(), LIVE_MS);
-	#reload = debounce(() => this.#loadAll(), 300);
+	#refresh = soon(() => this.#loadChanged(), LIVE_MS);
+	#reload = soon(() => this.#loadAll(), 300);
 
 	constructor() {
 		super();
@@ -207,8 +207,7 @@ class PageRecordings extends HTMLElement {
 			return;
 		}
 		this.#changed.add(id);
-		if (this.#changed.size === 1)
-			this.#refresh();
+		this.#refresh();
 	}
 
 	async #loadChanged() {

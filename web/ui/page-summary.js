@@ -4,7 +4,7 @@ import "./hm-tabs.js";
 import "./hm-rec-head.js";
 import {get, latest, live} from "./api.js";
 import {badge, exitBadge} from "./badges.js";
-import {debounce, fill, h} from "./dom.js";
+import {fill, h, soon} from "./dom.js";
 import * as format from "./format.js";
 import {show} from "./format.js";
 import {icon} from "./icons.js";
@@ -39,7 +39,7 @@ class PageSummary extends HTMLElement {
 	#tables = {};
 	#folded = new Set();
 	#counted = -1;		/* events of the summary that was shown before */
-	#again = debounce(() => this.#loadAll(), AGAIN_MS);
+	#again = soon(() => this.#loadAll(), AGAIN_MS);
 
 	constructor() {
 		super();

@@ -16,6 +16,30 @@ test("recordings: live ones on top, their counters move", {scenario: "few"}, asy
 	await page.waitForFunction(old => document.querySelectorAll("tr[data-at]")[1].querySelectorAll("td")[6].textContent !== old, before);
 });
 
+test("recordings: told without a pause, list, counters, storage and summary are loaded all the same", {scenario: "few"}, async ({page, open, world}) => {
+	const [one] = world.recordings.filter(rec => rec.live);
+	const fresh = {...world.recordings.at(-1), id: "f".repeat(32), command: "a fresh one", started: new Date(world.now).toISOString()};
+	const telling = setInterval(() => {
+		for (const {id} of [one, fresh])
+			world.tell("recording", {id, what: "changed"});
+	}, 100);
+
+	try {
+		await open("#/");
+		await firstRow(page);
+		world.delayMs = 500;	/* longer than the list waits for more to be told */
+		world.recordings.unshift(fresh);
+		await rows(page).getByText("a fresh one").waitFor();
+		await page.waitForRequest(/\/storage$/);
+		await page.waitForRequest(new RegExp(`/recordings/${one.id}$`));
+		await open(`#/r/${one.id}/summary`);
+		for (let n = 0; n < 2; n++)
+			await page.waitForRequest(new RegExp(`/recordings/${one.id}/summary$`));
+	} finally {
+		clearInterval(telling);
+	}
+});
+
 test("recordings: 2000 entries, few rows in the document, the last is reached", {scenario: "many"}, async ({page, open, check}) => {
 	await open("#/");
 	await firstRow(page);
