@@ -110,7 +110,7 @@ async function bookmark(bench, {lines}) {
 }
 
 async function logAll(bench, {lines}) {
-	await bench.openFile("sum.c");
+	await bench.page.locator(".tabs-container .tab").filter({hasText: "sum.c"}).click();
 	await bench.goToLine(lines.assign);
 	await bench.command("Hermit: Log Point over the Whole Recording");
 	await bench.input("over the whole recording", "adding {n}");
