@@ -25,6 +25,10 @@ static int translate(struct dap *d, int r, const char *expr, const char *said)
 {
 	if (r != -EREMOTEIO)
 		return errinfo_set(&d->ei, r, "%s", said);
+	if (d->cancelled)
+		return errinfo_set(&d->ei, ERR_INTERRUPTED, "cancelled");
+	if (str_has_prefix(said, "The program being debugged was signaled"))
+		return errinfo_set(&d->ei, r, "'%.200s' got a signal while it was called: the call was given up", expr);
 	if (strstr(said, "may-call-functions"))
 		return errinfo_set(&d->ei, -EPERM, "'%.200s' calls a function of the program: that is done in the debug console only", expr);
 	if (strstr(said, "Could not write register") || strstr(said, "a recording cannot be changed"))
