@@ -118,6 +118,8 @@ void ask_addresses(struct dap *d, int thread, int level, const char *const *expr
 
 /* --- lists.c: arguments, locals, globals, what a function returned --- */
 int list_frame(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
+/* Does a frame have a variable of that name: 1, 0. */
+int list_has(struct dap *d, int thread, int level, const char *name) MUST_CHECK;
 int list_globals(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 /* Adds the reference and the counts to v if it has children. v->text is its text in gdb's words. */
