@@ -1,6 +1,7 @@
 /* Frames, and the references that clients hold: see parts_priv.h. References are numbers that rise for the whole session; those of before the last
  * run are told from those of now by that, so a client that is late gets an error and never another variable. */
 #define LOG_AREA "dap.stack"
+#include "dap/guard_priv.h"
 #include "dap/stack_priv.h"
 
 #include <errno.h>
@@ -179,14 +180,15 @@ void stack_plain(struct dap *d, bool hex)
 }
 
 /* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
- * the recording, which are a stranger's. */
+ * the recording, which are a stranger's. Those of Rust fail for types of C++, so they see none. */
 static const char *const printers[] = {
 	"import glob, sys; sys.path[:0] = glob.glob('/usr/share/gcc*/python'); "
 	"from libstdcxx.v6 import register_libstdcxx_printers as f; f(None)",
 	"import glob, os, sys; "
 	"f = glob.glob('/usr/lib/rustlib/etc/gdb_lookup.py') + sorted(glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py'))); "
 	"sys.path[:0] = [os.path.dirname(x) for x in f[:1]]; "
-	"import gdb, gdb_lookup; gdb_lookup.register_printers(gdb)",
+	"import gdb, gdb_lookup; exec('def hermit_rust(v):\\n try: return gdb_lookup.printer(v) if gdb.selected_frame().language() == \"rust\" else None"
+	"\\n except Exception: return None'); gdb.pretty_printers.append(hermit_rust)",
 };
 
 /* A bug of gdb ends the command, not gdb: 13.1 has one with enums of today's Rust. */
@@ -443,6 +445,8 @@ int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *re
 
 	if (r < 0)
 		return r;
+	if (guard_expression(expr) & (GUARD_WRITES | GUARD_KEEPS | GUARD_ESCAPES))
+		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: it would change something", expr);
 	stack_quiet(d);
 	r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%p\\n\", &(%s)", expr);
 	if (r >= 0) /* a question of its own: for Rust gdb takes one expression only */
