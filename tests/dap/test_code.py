@@ -238,3 +238,20 @@ def test_refusals(t):
     for name, words in (("goto", "breakpoint"), ("restartFrame", "reverse"), ("terminateThreads", "disconnect"), ("writeMemory", "read-only")):
         message = c.refused(name, {"memoryReference": "0x10", "data": "", "threadId": 1, "targetId": 1, "frameId": 1})["message"]
         assert words in message, message
+
+
+def test_lines_of_several_units(t):
+    """The lines of a header are those of all units that it is part of."""
+    folder = os.path.join(t.top, "units-%d" % os.getpid())
+    os.mkdir(folder)
+    write(os.path.join(folder, "a (1).h"), "#ifdef A\nstatic int a(int x)\n{\n\treturn x + 1;\n}\n#else\nstatic int b(int x)\n{\n\treturn x + 2;\n}\n#endif\n")
+    write(os.path.join(folder, "a.c"), '#define A\n#include "a (1).h"\nint b_of(int);\nint main(void)\n{\n\treturn a(b_of(-3));\n}\n')
+    write(os.path.join(folder, "b.c"), '#include "a (1).h"\nint b_of(int x)\n{\n\treturn b(x);\n}\n')
+    program = os.path.join(folder, "units")
+    subprocess.run(["gcc", "-g", "-O0", "-o", program, os.path.join(folder, "a.c"), os.path.join(folder, "b.c")], check=True)
+    c = t.client()
+    c.open({"recording": t.record("units-%d" % os.getpid(), lambda: [program]), "stopAt": "main"})
+    header = {"path": os.path.join(folder, "a (1).h")}
+    found = c.request("breakpointLocations", {"source": header, "line": 1, "endLine": 20})["breakpoints"]
+    assert [b["line"] for b in found] == [3, 4, 5, 8, 9, 10], found
+    assert "return x + 2" in c.request("source", {"source": header, "sourceReference": 0})["content"]
