@@ -28,7 +28,7 @@
 #define EVENT_BYTES_MAX (16u << 10) /* of small pieces that are sent as one */
 #define TEXT_MAX (64u << 10)
 #define PLACES_MAX 32u            /* of the last pieces the place is asked for */
-#define PATIENCE_NS UINT64_C(300000000)
+#define PATIENCE_NS UINT64_C(500000000)
 #define PATIENCE_FIRST_NS UINT64_C(1500000000) /* the child has to start and to find symbols */
 #define PATIENCE_MORE_NS UINT64_C(200000000)   /* after an answer: the next one is near, */
 #define PATIENCE_MAX_NS UINT64_C(3000000000)   /* but not for ever */
