@@ -59,11 +59,34 @@ static const json_t *first_place(const json_t *bkpt)
 	return place ? place : bkpt;
 }
 
+/* One of its places has an address. */
+static bool is_placed(const json_t *place)
+{
+	const char *addr = mi_str(place, "addr");
+
+	return addr && str_has_prefix(addr, "0x");
+}
+
+/* gdb knows no place of it, now. */
 static bool is_pending(const json_t *bkpt)
 {
-	const char *addr = mi_str(bkpt, "addr");
+	const json_t *places = json_object_get(bkpt, "locations");
 
-	return json_object_get(bkpt, "pending") || (addr && strcmp(addr, "<PENDING>") == 0);
+	for (size_t i = 0; i < json_array_size(places); i++)
+		if (is_placed(json_array_get(places, i)))
+			return false;
+	return json_array_size(places) || !is_placed(bkpt);
+}
+
+/* gdb has disabled all places: the condition, which it could not check before, names something that is not there. */
+static bool is_unfit(const json_t *bkpt)
+{
+	const json_t *places = json_object_get(bkpt, "locations");
+
+	for (size_t i = 0; i < json_array_size(places); i++)
+		if (strncmp(mi_str(json_array_get(places, i), "enabled") ?: "", "N", 1))
+			return false;
+	return json_array_size(places);
 }
 
 static int put_place(struct dap *d, const json_t *place, json_t *body)
@@ -89,11 +112,15 @@ static int put_place(struct dap *d, const json_t *place, json_t *body)
 
 static int put_message(const struct point *p, bool verified, json_t *body)
 {
+	bool unfit = p->number && !p->pending && is_unfit(p->bkpt);
 	size_t places = json_array_size(json_object_get(p->bkpt, "locations"));
 	struct buf b CLEANUP(buf_done) = { 0 };
 	int r = 0;
 
-	if (!verified) {
+	if (unfit) {
+		buf_printf(&b, "the condition '%.100s' cannot be evaluated here", mi_str(p->spec, "condition") ?: "");
+		r = jsonx_set_str(body, "reason", "failed");
+	} else if (!verified) {
 		size_t n = p->message ? strlen(p->message) : 0;
 
 		buf_printf(&b, "%.*s", (int)(p->pending && n && p->message[n - 1] == '.' ? n - 1 : n), p->message ? p->message : "");
@@ -110,7 +137,7 @@ static int put_message(const struct point *p, bool verified, json_t *body)
 
 json_t *point_body(struct dap *d, const struct point *p)
 {
-	bool verified = p->number > 0 && !p->pending;
+	bool verified = p->number > 0 && !p->pending && !is_unfit(p->bkpt);
 	json_t *body = json_pack("{sI sb}", "id", (json_int_t)p->id, "verified", verified);
 	int r = body ? put_message(p, verified, body) : -ENOMEM;
 
@@ -129,8 +156,7 @@ static void take_bkpt(struct point *p, json_t *bkpt)
 	jsonx_unrefp(&p->bkpt);
 	p->bkpt = json_incref(bkpt);
 	p->number = mi_int(bkpt, "number", p->number);
-	if (!p->logs) /* whose hits are lines that we count */
-		p->times = mi_int(bkpt, "times", p->times);
+	p->times = mi_int(bkpt, "times", p->times);
 	p->pending = is_pending(bkpt);
 }
 
@@ -190,6 +216,9 @@ static bool take_notice(struct dap *d, const struct mi_record *rec)
 	return false;
 }
 
+/* The client is told by events. */
+#define UNLOADED "warning: Temporarily disabling breakpoints for unloaded shared library"
+
 bool breaks_record(struct dap *d, const struct mi_record *rec)
 {
 	if (!d->breaks)
@@ -198,11 +227,13 @@ bool breaks_record(struct dap *d, const struct mi_record *rec)
 		return take_notice(d, rec);
 	if (rec->kind == MI_CONSOLE && log_record(d, rec))
 		return true;
+	if (rec->kind != MI_CONSOLE && rec->kind != MI_TARGET && rec->kind != MI_LOG)
+		return false;
+	if (rec->text.len > strlen(UNLOADED) && memcmp(rec->text.data, UNLOADED, strlen(UNLOADED)) == 0)
+		return true;
 	/* of a run that the client does not see */
-	return d->breaks->own && (rec->kind == MI_CONSOLE || rec->kind == MI_TARGET);
+	return d->breaks->own && rec->kind != MI_LOG;
 }
-
-/* --- conditions --- */
 
 static const char *spec_str(const struct point *p, const char *key)
 {
@@ -211,34 +242,15 @@ static const char *spec_str(const struct point *p, const char *key)
 	return s && s[strspn(s, " \t")] ? s : NULL;
 }
 
-char *point_condition(const struct point *p)
-{
-	const char *cond = spec_str(p, "condition");
-
-	if (!p->logs)
-		return os_strdup(cond ? cond : "");
-	/* the call tells a log point's line and is false */
-	return cond ? os_asprintf("(%s) && $_hermit_log(%" PRId64 ")", cond, p->id) : os_asprintf("$_hermit_log(%" PRId64 ")", p->id);
-}
-
-static int set_condition(struct dap *d, const struct point *p, const char *cond)
-{
-	struct buf q CLEANUP(buf_done) = { 0 };
-
-	mi_quote(&q, cond);
-	return mi_command(d->mi, NULL, &d->ei, "-break-condition %" PRId64 " %s", p->number, buf_cstr(&q));
-}
-
 int point_set_condition(struct dap *d, const struct point *p)
 {
-	char *whole CLEANUP(freep) = point_condition(p);
 	const char *cond = spec_str(p, "condition");
-	/* the user's own words first: what gdb says of them shall not name ours */
-	int r = cond ? set_condition(d, p, cond) : 0;
+	struct buf q CLEANUP(buf_done) = { 0 };
 
-	if (!whole)
-		return -ENOMEM;
-	return r >= 0 && p->logs ? set_condition(d, p, whole) : r;
+	if (!cond)
+		return 0;
+	mi_quote(&q, cond);
+	return mi_command(d->mi, NULL, &d->ei, "-break-condition %" PRId64 " %s", p->number, buf_cstr(&q));
 }
 
 /* --- one point --- */
@@ -278,7 +290,7 @@ static int parse_spec(struct dap *d, struct point *p)
 	r = log_parse(log, &parts, &d->ei);
 	if (r >= 0)
 		r = breaks_python(d);
-	return r >= 0 ? log_define(d, p->id, parts, 0, false) : r;
+	return r >= 0 ? log_define(d, p->id, parts, false) : r;
 }
 
 static int make_point(struct dap *d, struct point *p, point_insert insert)
@@ -293,39 +305,40 @@ static int make_point(struct dap *d, struct point *p, point_insert insert)
 	return r < 0 ? fail_point(d, p, r) : 0;
 }
 
-/* gdb looks at a place that it does not know again later; the reason of now is kept. */
-static int insert_pending(struct dap *d, struct point *p, const char *where)
+/* A log point prints by an argument of its printf, so that its condition is evaluated where those of breakpoints are; the format shows nothing. */
+int point_insert_code(struct dap *d, struct point *p, const char *options, const char *where)
 {
-	char *cond CLEANUP(freep) = point_condition(p);
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	struct buf q CLEANUP(buf_done) = { 0 };
-	int r;
+	int r = p->logs ? mi_command(d->mi, &j, &d->ei, "-dprintf-insert %s %s \"%%.0d\" $_hermit_log(%" PRId64 ")", options, where, p->id)
+			: mi_command(d->mi, &j, &d->ei, "-break-insert %s %s", options, where);
 
-	if (!cond)
-		return -ENOMEM;
-	if (*cond) {
-		buf_printf(&q, "-c ");
-		mi_quote(&q, cond);
-	}
-	freep(&p->message);
-	p->message = os_strdup(d->ei.text);
-	d->ei = (struct errinfo){ 0 };
-	if (!p->message)
-		return -ENOMEM;
-	r = mi_command(d->mi, &j, &d->ei, "-break-insert -f %s %s", buf_cstr(&q), where);
 	if (r >= 0)
 		take_bkpt(p, json_object_get(j, "bkpt"));
 	return r;
 }
 
+/* gdb looks at a place that it does not know again later; the reason of now is kept. */
+static int insert_pending(struct dap *d, struct point *p, const char *where)
+{
+	struct buf options CLEANUP(buf_done) = { 0 };
+	const char *cond = spec_str(p, "condition");
+
+	buf_printf(&options, "-f");
+	if (cond) {
+		buf_printf(&options, " -c ");
+		mi_quote(&options, cond);
+	}
+	freep(&p->message);
+	p->message = os_strdup(d->ei.text);
+	d->ei = (struct errinfo){ 0 };
+	return p->message ? point_insert_code(d, p, buf_cstr(&options), where) : -ENOMEM;
+}
+
 static int insert_code(struct dap *d, struct point *p)
 {
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	const char *where = spec_str(p, "where");
-	int r = mi_command(d->mi, &j, &d->ei, "-break-insert %s", where);
+	int r = point_insert_code(d, p, "", where);
 
-	if (r >= 0)
-		take_bkpt(p, json_object_get(j, "bkpt"));
 	return r == -EREMOTEIO && p->kind != POINT_ADDRESS ? insert_pending(d, p, where) : r;
 }
 

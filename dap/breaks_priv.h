@@ -70,11 +70,14 @@ struct dap_breaks {
 	size_t n, cap;
 	int64_t last_id;
 	bool reverse;      /* direction of the last run */
+	bool ran;          /* it was not looked at yet (hits) */
 	bool own;          /* a run of ours goes on: it counts no hits and shows no stop */
 	enum { PYTHON_UNKNOWN, PYTHON_THERE, PYTHON_NONE } python;
 	struct buf line;   /* of the console, begun by a log point */
 	json_t *lines;     /* array: log_all() gathers here; NULL else */
 	int64_t gathering; /* the log point it does that for */
+	uint64_t limit;    /* of lines */
+	bool full;
 };
 
 /* NULL: none of ours. */
@@ -91,9 +94,9 @@ json_t *point_body(struct dap *d, const struct point *p);
 void points_tell(struct dap *d);
 /* One of its places in the code is at pc. */
 bool point_stands_at(const struct point *p, uint64_t pc);
-/* The whole condition of p with its log point; "" = none. Owned. */
-char *point_condition(const struct point *p);
-/* Gives number the condition of p's spec. -EREMOTEIO with d->ei. */
+/* Inserts p, a breakpoint or a log point; where and options as -break-insert takes them. -EREMOTEIO with d->ei. */
+int point_insert_code(struct dap *d, struct point *p, const char *options, const char *where) MUST_CHECK;
+/* Gives it the condition of its spec. -EREMOTEIO with d->ei. */
 int point_set_condition(struct dap *d, const struct point *p) MUST_CHECK;
 
 /* --- runs without the client (breaks_run.c) --- */
@@ -105,13 +108,13 @@ int breaks_enable(struct dap *d, const json_t *numbers) MUST_CHECK;
 int breaks_home(struct dap *d, char **ret) MUST_CHECK;
 /* Goes back to where it was, cancelled or not, and restores what was disabled. */
 int breaks_return(struct dap *d, const char *home, const json_t *disabled) MUST_CHECK;
-/* Forwards to the end of the process, or to a hit of the breakpoint `until` (0 = none; then *ret_hit). */
-int breaks_run_to_end(struct dap *d, const char *title, int64_t until, bool *ret_hit) MUST_CHECK;
+/* Forwards to the end of the process, or until somebody who reads what gdb says has set *full and called run_pause() (NULL: nobody will). */
+int breaks_run_to_end(struct dap *d, const char *title, const bool *full) MUST_CHECK;
 
 /* --- log points (logpoints.c) --- */
 
-/* Tells gdb what the log point of this id prints. limit: stops after so many lines, 0 = never; positions: each line says where it is. */
-int log_define(struct dap *d, int64_t id, const json_t *parts, uint64_t limit, bool positions) MUST_CHECK;
+/* Tells gdb what the log point of this id prints. positions: each line says where it is. */
+int log_define(struct dap *d, int64_t id, const json_t *parts, bool positions) MUST_CHECK;
 /* Console output: true when it came from a log point. */
 bool log_record(struct dap *d, const struct mi_record *rec);
 

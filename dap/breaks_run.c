@@ -104,22 +104,17 @@ static int at_end(struct dap *d, bool *ret)
 }
 
 /* Signals and catchpoints stop on the way. */
-int breaks_run_to_end(struct dap *d, const char *title, int64_t until, bool *ret_hit)
+int breaks_run_to_end(struct dap *d, const char *title, const bool *full)
 {
 	struct run_request rq = { .kind = RUN_CONTINUE, .command = "-exec-continue", .title = title };
-	bool over = false, hit = false;
+	bool over = false;
 	int r = 0;
 
-	while (r >= 0 && !over && !hit) {
-		json_t *stop CLEANUP(jsonx_unrefp) = NULL;
-
-		r = run_quietly(d, &rq, &stop);
-		hit = r >= 0 && until && mi_int(stop, "bkptno", 0) == until;
-		if (r >= 0 && !hit)
+	while (r >= 0 && !over && !(full && *full)) {
+		r = run_quietly(d, &rq, NULL);
+		if (r >= 0)
 			r = at_end(d, &over);
 	}
-	if (r >= 0 && ret_hit)
-		*ret_hit = hit;
 	return r;
 }
 
@@ -160,6 +155,8 @@ static int settle(struct dap *d, struct point *p)
 	int r;
 
 	p->base = p->times;
+	if (p->at && !met && p->at % 2 == 0) /* it was left */
+		p->at += d->breaks->reverse ? UINT64_MAX : 1;
 	if (!p->at || !met)
 		return 0;
 	r = program_counter(d, &pc);
@@ -220,7 +217,7 @@ static int count_hits(struct dap *d, const char *home, const json_t *numbers)
 		if (r >= 0)
 			r = ignore_all(d, numbers);
 		if (r >= 0)
-			r = breaks_run_to_end(d, "Counting the hits of breakpoints", 0, NULL);
+			r = breaks_run_to_end(d, "Counting the hits of breakpoints", NULL);
 		for (size_t i = 0; i < json_array_size(numbers) && r >= 0; i++) {
 			struct point *p = point_of_number(d, json_integer_value(json_array_get(numbers, i)));
 
@@ -232,7 +229,7 @@ static int count_hits(struct dap *d, const char *home, const json_t *numbers)
 	if (r >= 0)
 		r = ignore_all(d, numbers);
 	if (r >= 0)
-		r = breaks_run_to_end(d, "Counting the hits of breakpoints", 0, NULL);
+		r = breaks_run_to_end(d, "Counting the hits of breakpoints", NULL);
 	for (size_t i = 0; i < json_array_size(numbers) && r >= 0; i++) {
 		struct point *p = point_of_number(d, json_integer_value(json_array_get(numbers, i)));
 		uint64_t behind = (uint64_t)(p->times - p->base), all = p->total - 1, before = all > behind ? all - behind : 0;
@@ -280,15 +277,13 @@ static int settle_all(struct dap *d)
 	bool start = false;
 	int r = is_at_start(d, &start);
 
-	for (size_t i = 0; i < d->breaks->n && r >= 0; i++) {
-		struct point *p = d->breaks->points[i];
-
-		if (!counts(p))
-			continue;
-		r = settle(d, p);
-		if (start)
-			p->at = HIT_AT_START;
-		p->at_least &= !start;
+	for (size_t i = 0; i < d->breaks->n && r >= 0 && d->breaks->ran; i++)
+		if (counts(d->breaks->points[i]))
+			r = settle(d, d->breaks->points[i]);
+	d->breaks->ran = false;
+	for (size_t i = 0; i < d->breaks->n && start; i++) {
+		d->breaks->points[i]->at = HIT_AT_START;
+		d->breaks->points[i]->at_least = false;
 	}
 	return r;
 }
@@ -303,6 +298,7 @@ static bool is_over(const struct point *p, bool reverse)
 static int prepare_point(struct dap *d, struct point *p, bool step, bool reverse)
 {
 	uint64_t skip = p->at ? hit_skip(&p->hit, p->at, reverse) : 0;
+	/* (a log point has the hits of a whole run told, and lines that are not wanted are dropped) */
 	bool off = skip == HIT_NEVER && (!step || p->at_least);
 	int r = 0;
 
@@ -311,7 +307,7 @@ static int prepare_point(struct dap *d, struct point *p, bool step, bool reverse
 	p->off = off;
 	p->base = p->times;
 	if (r >= 0 && !off)
-		r = set_ignore(d, p, skip);
+		r = set_ignore(d, p, p->logs ? 0 : skip);
 	if (off && !reverse)
 		p->at_least = true;
 	else if (off)
@@ -374,5 +370,6 @@ int breaks_leaving(struct dap *d, enum run_kind kind, bool reverse)
 		return 0;
 	r = leave_counted(d, kind, reverse);
 	b->reverse = reverse;
+	b->ran = r >= 0;
 	return r;
 }

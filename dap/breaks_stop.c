@@ -56,7 +56,9 @@ static void put_values(const struct run_stop *s, struct buf *b)
 	const json_t *value = json_object_get(s->mi, "value");
 	const char *old = mi_str(value, "old"), *new = mi_str(value, "new"), *now = mi_str(value, "value");
 
-	if (old && new && s->reverse)
+	if (old && new && strchr("'\"{", *old)) /* as bytes, which say little */
+		buf_printf(b, ": %s", s->reverse ? "this changes it" : "has changed");
+	else if (old && new && s->reverse)
 		buf_printf(b, ": was %.200s, this makes it %.200s", new, old);
 	else if (old && new)
 		buf_printf(b, ": was %.200s, has become %.200s", old, new);

@@ -103,7 +103,7 @@ static int add_match(const struct completing *c, const char *match, const char *
 	if (command) /* words of commands have dashes */
 		for (dash = from; dash > 0 && (c->prefix[dash - 1] == '-' || isalnum((unsigned char)c->prefix[dash - 1])); dash--)
 			from = dash - 1;
-	if (!str_has_prefix(match, lead))
+	if (*match == '\0' || !str_has_prefix(match, lead) || strstr(match, "*** List may be truncated"))
 		return 0;
 	match += strlen(lead);
 	if (strncmp(match, c->prefix, from) != 0)
@@ -111,25 +111,22 @@ static int add_match(const struct completing *c, const char *match, const char *
 	return add(c, match + from, from, command ? "keyword" : strchr(match + from, '(') ? "function" : "variable");
 }
 
+/* By the console: -complete does not escape the quotes in what it answers (gdb 13.1). */
 static int add_gdb(const struct completing *c, int thread, int level, const char *lead, bool command)
 {
-	CLEANUP(buf_done) struct buf line = { 0 };
-	CLEANUP(buf_done) struct buf quoted = { 0 };
-	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	CLEANUP(buf_done) struct buf out = { 0 };
 	struct errinfo why = { 0 };
-	const json_t *matches;
-	int r;
+	char *line, *rest;
+	int r = mi_console_in(c->d->mi, thread, level, &out, &why, "complete %s%s", lead, c->prefix);
 
-	buf_printf(&line, "%s%s", lead, c->prefix);
-	mi_quote(&quoted, buf_cstr(&line));
-	r = mi_command(c->d->mi, &mi, &why, "-complete --thread %d --frame %d %s", thread, level, buf_cstr(&quoted));
 	if (r == -EREMOTEIO) /* nothing can be completed there */
 		return 0;
 	if (r < 0)
 		return errinfo_set(&c->d->ei, r, "%s", why.text);
-	matches = json_object_get(mi, "matches");
-	for (size_t i = 0; i < json_array_size(matches) && r >= 0; i++)
-		r = add_match(c, json_string_value(json_array_get(matches, i)) ?: "", lead, command);
+	(void)buf_cstr(&out);
+	rest = (char *)out.data;
+	for (line = strsep(&rest, "\n"); line && r >= 0; line = strsep(&rest, "\n"))
+		r = add_match(c, line, lead, command);
 	return r;
 }
 

@@ -1,5 +1,6 @@
 /* Request evaluate: expressions of watches and hovers, which change nothing and call nothing, and the debug console, which also takes our words and those
  * of gdb's commands that tell something. See guard_priv.h for what is let pass. */
+#include "dap/breaks_priv.h"
 #include "dap/guard_priv.h"
 #include "dap/stack_priv.h"
 
@@ -56,11 +57,19 @@ static void put_expression(struct buf *b, const char *expr, const struct guard_s
 static int evaluate_once(struct dap *d, const struct evaluation *e, struct buf *expr, struct errinfo *why)
 {
 	CLEANUP(buf_done) struct buf out = { 0 };
-	int r = mi_console_in(d->mi, e->thread, e->level, &out, why, "print %s", buf_cstr(expr));
-	const char *text = buf_cstr(&out), *end = strstr(text, " = ");
+	CLEANUP(jsonx_unrefp) json_t *disabled = NULL;
+	const char *text, *end;
+	/* a function that is called runs through: a breakpoint in it would leave the call behind, unfinished */
+	int r = breaks_disable(d, NULL, &disabled), r2;
 
 	if (r < 0)
-		return r;
+		return errinfo_set(why, r, "%s", d->ei.text);
+	r = mi_console_in(d->mi, e->thread, e->level, &out, why, "print %s", buf_cstr(expr));
+	r2 = r == ERR_GUEST_GONE ? r : breaks_enable(d, disabled);
+	if (r < 0 || r2 < 0)
+		return r < 0 ? r : errinfo_set(why, r2, "%s", d->ei.text);
+	text = buf_cstr(&out);
+	end = strstr(text, " = ");
 	buf_clear(expr);
 	if (*text != '$' || !end) /* it has no value */
 		return 0;
@@ -98,6 +107,7 @@ static int put_value(struct dap *d, const struct evaluation *e, const char *expr
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
 	v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	if (!v.memory && !e->full && *expr != '$')
 		ask_addresses(d, e->thread, e->level, &expr, 1, &v.memory);
 	if (!e->full)

@@ -1,7 +1,7 @@
 # What hermit-dap needs of gdb's Python.
 #
-# Log points: $_hermit_log(N) for conditions of breakpoints. gdb evaluates it where the guest stands, also inside of steps; it prints a line of JSON and is
-# false, so that nothing stops. dap/logpoints.c reads the lines.
+# Log points: $_hermit_log(N) as argument of a dprintf. gdb evaluates it where the guest stands, also inside of steps; it prints a line of JSON and fails
+# never (an error of a dprintf leaves gdb 13.1 with a guest that neither runs nor stops). dap/logpoints.c reads the lines.
 # C++ exceptions: $_hermit_type(KIND, REGEX) for conditions, and exception(KIND), which tells type and message. gdb's own $_exception wants libstdc++'s
 # debugging information for types of the library, and gdb 13.1 crashes when a catchpoint is deleted whose library is gone.
 import json
@@ -22,7 +22,7 @@ class HermitLog(gdb.Function):
 
     def define(self, number, text):
         point = json.loads(bytes.fromhex(text).decode())
-        self.points[number] = dict(point, count=0, spent=0)
+        self.points[number] = dict(point, spent=0)
 
     def string(self, value):
         try:
@@ -64,12 +64,10 @@ class HermitLog(gdb.Function):
 
     def invoke(self, number):
         point = self.points.get(int(number))
-        if not point:
-            return 0
-        point["count"] += 1
-        gdb.write("\x01hermit-log" + json.dumps(self.line(int(number), point)) + "\n")
-        gdb.flush()
-        return int(bool(point["limit"]) and point["count"] >= point["limit"])
+        if point:
+            gdb.write("\x01hermit-log" + json.dumps(self.line(int(number), point)) + "\n")
+            gdb.flush()
+        return 0
 
 
 class HermitType(gdb.Function):

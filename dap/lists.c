@@ -137,6 +137,7 @@ static int add_local(struct dap *d, const struct ref *ref, const json_t *mi, uin
 	}
 	if (!v.memory)
 		v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	r = list_children(d, ref, &v, NULL, hex);
 	return r < 0 ? r : append(ret, &v);
 }
@@ -273,6 +274,7 @@ int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
 	v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	r = list_children(d, ref, &v, NULL, hex);
 	return r < 0 ? r : append(ret, &v);
 }

@@ -1,4 +1,4 @@
-/* Log points: breakpoints whose condition prints and is false (gdb.py), and a log point over the whole recording at once. */
+/* Log points: gdb's dprintf with an argument that prints (gdb.py), and a log point over the whole recording at once. */
 #define LOG_AREA "dap.log"
 #include "dap/breaks_priv.h"
 
@@ -45,9 +45,9 @@ int breaks_python(struct dap *d)
 	return 0;
 }
 
-int log_define(struct dap *d, int64_t id, const json_t *parts, uint64_t limit, bool positions)
+int log_define(struct dap *d, int64_t id, const json_t *parts, bool positions)
 {
-	json_t *point CLEANUP(jsonx_unrefp) = json_pack("{sO sI sb}", "parts", parts, "limit", (json_int_t)limit, "positions", positions);
+	json_t *point CLEANUP(jsonx_unrefp) = json_pack("{sO sb}", "parts", parts, "positions", positions);
 	struct buf hex CLEANUP(buf_done) = { 0 };
 	char *text CLEANUP(freep) = NULL;
 	int r = point ? jsonx_dump(point, JSON_COMPACT, &text, NULL) : -ENOMEM;
@@ -102,13 +102,21 @@ static void say_line(struct dap *d, const struct point *p, const char *text)
 	dap_event(d, "output", event);
 }
 
-static void gather(struct dap *d, json_t *told)
+static bool gather(struct dap *d, json_t *told)
 {
-	json_t *line = json_pack("{sO sO* sO*}", "text", json_object_get(told, "t"), "event", json_object_get(told, "event"), "position",
+	json_t *line;
+
+	if (d->breaks->full)
+		return false;
+	line = json_pack("{sO sO* sO*}", "text", json_object_get(told, "t"), "event", json_object_get(told, "event"), "position",
 				 json_object_get(told, "position"));
 
 	if (!line || json_array_append_new(d->breaks->lines, line) < 0)
 		log_debug("a line of a log point is lost: out of memory");
+	d->breaks->full = json_array_size(d->breaks->lines) >= d->breaks->limit;
+	if (d->breaks->full)
+		run_pause(d);
+	return true;
 }
 
 /* The line of a log point with a hit condition is shown when its number is wanted. */
@@ -118,7 +126,6 @@ static bool is_wanted(struct dap *d, struct point *p)
 
 	if (p->hit.op == HIT_ALWAYS)
 		return true;
-	p->times++; /* gdb counts no false condition */
 	return p->at && hit_matches(&p->hit, hit_last(p->at, (uint64_t)(p->times - p->base), reverse));
 }
 
@@ -135,8 +142,8 @@ static void take_line(struct dap *d, const char *text, size_t n)
 	said = mi_str(told, "t");
 	p = point_of_id(d, id);
 	if (d->breaks->lines && id == d->breaks->gathering) {
-		gather(d, told);
-		say_line(d, NULL, said ? said : "");
+		if (gather(d, told))
+			say_line(d, NULL, said ? said : "");
 	} else if (p && is_wanted(d, p) && !d->breaks->own) {
 		say_line(d, p, said ? said : "");
 	}
@@ -162,31 +169,10 @@ bool log_record(struct dap *d, const struct mi_record *rec)
 
 /* --- over the whole recording --- */
 
-struct gathering {
-	const char *condition;
-	int64_t number, id;
-	uint64_t limit;
-};
-
-static int insert_log(struct dap *d, const char *location, struct gathering *g)
-{
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	struct point p = { .id = g->id, .logs = true };
-	int r = mi_command(d->mi, &j, &d->ei, "-break-insert %s", location);
-
-	if (r < 0)
-		return r;
-	g->number = p.number = mi_int(json_object_get(j, "bkpt"), "number", 0);
-	p.spec = json_pack("{ss*}", "condition", g->condition);
-	r = p.spec ? point_set_condition(d, &p) : -ENOMEM;
-	json_decref(p.spec);
-	return r;
-}
-
 /* From the start to the end, and back to home. */
-static int gather_lines(struct dap *d, const struct gathering *g, bool *ret_limit)
+static int gather_lines(struct dap *d, int64_t number)
 {
-	json_t *keep CLEANUP(jsonx_unrefp) = json_pack("[I]", (json_int_t)g->number), *disabled CLEANUP(jsonx_unrefp) = NULL;
+	json_t *keep CLEANUP(jsonx_unrefp) = json_pack("[I]", (json_int_t)number), *disabled CLEANUP(jsonx_unrefp) = NULL;
 	char *home CLEANUP(freep) = NULL;
 	int r = keep ? breaks_home(d, &home) : -ENOMEM, r2;
 
@@ -196,36 +182,49 @@ static int gather_lines(struct dap *d, const struct gathering *g, bool *ret_limi
 		return r;
 	r = run_quietly_to(d, "start");
 	if (r >= 0)
-		r = breaks_run_to_end(d, "Log point over the whole recording", g->number, ret_limit);
+		r = breaks_run_to_end(d, "Log point over the whole recording", &d->breaks->full);
 	if (r == ERR_GUEST_GONE)
 		return r;
 	r2 = breaks_return(d, home, disabled);
 	return r < 0 ? r : r2;
 }
 
-static int log_over_all(struct dap *d, const char *location, struct gathering *g, const json_t *parts, json_t *body)
+/* p: the log point, for this time only. */
+static int log_over_all(struct dap *d, const char *location, struct point *p, const json_t *parts)
 {
 	enum dap_state state = d->state;
 	struct errinfo ignored = { 0 };
-	bool limit = false;
-	int r = log_define(d, g->id, parts, g->limit, true);
+	int r = log_define(d, p->id, parts, true);
 
 	if (r >= 0)
-		r = insert_log(d, location, g);
+		r = point_insert_code(d, p, "", location);
 	if (r >= 0)
-		r = gather_lines(d, g, &limit);
+		r = point_set_condition(d, p);
+	if (r >= 0)
+		r = gather_lines(d, p->number);
 	if (r == ERR_GUEST_GONE)
 		return r;
 	d->state = state;
-	if (g->number && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, g->number) < 0)
+	if (p->number && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, p->number) < 0)
 		log_debug("log point: %s", ignored.text);
 	dap_progress_end(d);
-	if (r < 0 && !(r == ERR_INTERRUPTED && json_array_size(d->breaks->lines)))
+	return r;
+}
+
+/* What was gathered before the user had enough of it is an answer. r: of log_over_all(). */
+static int put_lines(struct dap *d, int r, json_t *body)
+{
+	const struct dap_breaks *b = d->breaks;
+	size_t n = json_array_size(b->lines);
+	bool complete = r >= 0 && !b->full;
+
+	if (r < 0 && (r != ERR_INTERRUPTED || !n))
 		return r;
-	if (r < 0 || limit)
-		dap_say(d, "console", "hermit-dap: %s after %zu lines\n", r < 0 ? "cancelled" : "stopped", json_array_size(d->breaks->lines));
-	r = jsonx_set_bool(body, "complete", r >= 0 && !limit);
-	return r >= 0 ? json_object_set(body, "lines", d->breaks->lines) : r;
+	if (!complete)
+		dap_say(d, "console", "hermit-dap: %s after %zu lines\n", r < 0 ? "cancelled" : "stopped", n);
+	d->ei = (struct errinfo){ 0 };
+	r = jsonx_set_bool(body, "complete", complete);
+	return r >= 0 ? json_object_set(body, "lines", b->lines) : r;
 }
 
 /* The client's frames are of before the run, though nothing has changed. */
@@ -235,25 +234,33 @@ static void tell_moved(struct dap *d)
 		dap_event(d, "invalidated", json_pack("{s[s]}", "areas", "all"));
 }
 
+static void free_point(struct point **p)
+{
+	point_free(*p);
+}
+
 /* location: as arguments of -break-insert. */
 static int log_at(struct dap *d, const char *location, const char *condition, const char *text, uint64_t limit, json_t *body)
 {
 	struct dap_breaks *b = d->breaks;
 	json_t *parts CLEANUP(jsonx_unrefp) = NULL;
-	struct gathering g = { .condition = condition, .limit = limit };
-	int r = log_parse(text, &parts, &d->ei);
+	struct point *p CLEANUP(free_point) = os_calloc(1, sizeof(*p));
+	int r = p ? log_parse(text, &parts, &d->ei) : -ENOMEM;
 
 	if (r >= 0)
 		r = breaks_python(d);
 	if (r < 0)
 		return r;
+	p->id = b->gathering = ++b->last_id;
+	p->logs = true;
+	p->spec = json_pack("{ss*}", "condition", condition);
 	b->lines = json_array();
-	if (!b->lines)
-		return -ENOMEM;
-	b->gathering = g.id = ++b->last_id;
+	b->limit = limit;
+	b->full = false;
 	b->own = true;
-	r = log_over_all(d, location, &g, parts, body);
+	r = p->spec && b->lines ? log_over_all(d, location, p, parts) : -ENOMEM;
 	b->own = false;
+	r = put_lines(d, r, body);
 	jsonx_unrefp(&b->lines);
 	b->lines = NULL;
 	tell_moved(d);

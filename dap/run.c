@@ -12,6 +12,7 @@
 #include "base/os.h"
 
 #define TICK_MS 100
+#define PAUSE_AGAIN_NS 200000000u
 
 struct dap_run {
 	enum run_kind kind;
@@ -21,6 +22,7 @@ struct dap_run {
 	json_t *stop;       /* owned: gdb's record that was not dealt with */
 	bool want_pause;    /* the guest shall be stopped */
 	bool pausing;       /* gdb was asked to */
+	uint64_t paused_ns; /* when, last */
 	bool halted;        /* run_halt() has stopped it: run_resume() goes on */
 	enum { ENTRY_NONE, ENTRY_FIRST, ENTRY_AGAIN } want_entry;
 	bool lost;
@@ -163,10 +165,16 @@ static int send_pause(struct dap *d)
 {
 	struct dap_run *r = d->run;
 
-	if (!r->want_pause || r->pausing || r->stop || d->state != DAP_RUNNING)
+	struct errinfo ignored = { 0 };
+	int ret;
+
+	if (!r->want_pause || r->stop || d->state != DAP_RUNNING || (r->pausing && dap_now_ns() - r->paused_ns < PAUSE_AGAIN_NS))
 		return 0;
 	r->pausing = true;
-	return mi_command(d->mi, NULL, &d->ei, "-exec-interrupt");
+	r->paused_ns = dap_now_ns();
+	/* the server misses it while gdb looks at a hit that is none, and gdb may find that nothing runs just now */
+	ret = mi_command(d->mi, NULL, &ignored, "-exec-interrupt");
+	return ret == -EREMOTEIO ? 0 : ret < 0 ? errinfo_set(&d->ei, ret, "%s", ignored.text) : ret;
 }
 
 /* --- records --- */

@@ -228,46 +228,72 @@ static int64_t target_tid(const char *target)
 	return str_parse_u64(p, &n) < 0 ? 0 : (int64_t)n;
 }
 
-static json_t *make_thread(const json_t *t)
+static json_t *make_thread(int64_t id, const char *name, int64_t tid)
 {
-	const char *name = mi_str(t, "name"), *target = mi_str(t, "target-id");
 	CLEANUP(buf_done) struct buf b = { 0 };
 	CLEANUP(jsonx_unrefp) json_t *ret = json_object();
-	int64_t tid = target_tid(target ? target : "");
 
 	buf_printf(&b, "%s", name && *name ? name : "thread");
 	if (tid)
 		buf_printf(&b, " (%" PRId64 ")", tid);
-	if (!ret || jsonx_set_i64(ret, "id", mi_int(t, "id", 0)) < 0 || jsonx_set_new(ret, "name", jsonx_text(buf_cstr(&b))) < 0)
+	if (!ret || jsonx_set_i64(ret, "id", id) < 0 || jsonx_set_new(ret, "name", jsonx_text(buf_cstr(&b))) < 0)
 		return NULL;
 	return TAKE(ret);
 }
 
 /* gdb gives the newest first; by number they stay in place as others come and go. */
-static int make_threads(const json_t *mi, json_t *ret)
+static int insert_thread(json_t *list, int64_t id, const char *name, int64_t tid)
 {
+	size_t at = json_array_size(list);
+
+	while (at > 0 && json_integer_value(json_object_get(json_array_get(list, at - 1), "id")) > id)
+		at--;
+	return json_array_insert_new(list, at, make_thread(id, name, tid)) < 0 ? -ENOMEM : 0;
+}
+
+/* gdb's machine interface reads the registers of all threads to tell their frames too, which takes milliseconds for each: its Python does not. */
+static int ask_python(struct dap *d, json_t *ret)
+{
+	CLEANUP(buf_done) struct buf out = { 0 };
+	CLEANUP(jsonx_unrefp) json_t *rows = NULL;
+	int r = mi_console(d->mi, &out, NULL,
+			   "python import gdb, json; print(json.dumps([[t.global_num, (t.name or '').encode('utf-8', 'replace').decode(), t.ptid[1] or t.ptid[2]] "
+			   "for t in gdb.selected_inferior().threads() if t.is_valid()]))");
+
+	if (r >= 0)
+		r = jsonx_parse((const char *)out.data, out.len, &rows, NULL);
+	for (size_t i = 0; i < json_array_size(rows) && r >= 0; i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		r = insert_thread(ret, json_integer_value(json_array_get(row, 0)), json_string_value(json_array_get(row, 1)),
+				  json_integer_value(json_array_get(row, 2)));
+	}
+	return r;
+}
+
+static int ask_mi(struct dap *d, json_t *ret)
+{
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	int r = mi_command(d->mi, &mi, &d->ei, "-thread-info");
 	const json_t *list = json_object_get(mi, "threads");
 
-	for (size_t i = json_array_size(list); i-- > 0;) {
+	for (size_t i = 0; i < json_array_size(list) && r >= 0; i++) {
 		const json_t *t = json_array_get(list, i);
-		size_t at = json_array_size(ret);
 
-		while (at > 0 && mi_int(json_array_get(ret, at - 1), "id", 0) > mi_int(t, "id", 0))
-			at--;
-		if (json_array_insert_new(ret, at, make_thread(t)) < 0)
-			return -ENOMEM;
+		r = insert_thread(ret, mi_int(t, "id", 0), mi_str(t, "name"), target_tid(mi_str(t, "target-id") ?: ""));
 	}
-	return 0;
+	return r;
 }
 
 static int look_threads(struct dap *d)
 {
-	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
 	CLEANUP(jsonx_unrefp) json_t *list = json_array();
-	int r = list ? mi_command(d->mi, &mi, &d->ei, "-thread-info") : -ENOMEM;
+	int r = list ? ask_python(d, list) : -ENOMEM;
 
-	if (r >= 0)
-		r = make_threads(mi, list);
+	if (r == -EREMOTEIO || r == ERR_CORRUPT) { /* a gdb without Python */
+		(void)json_array_clear(list);
+		r = ask_mi(d, list);
+	}
 	if (r < 0)
 		return r;
 	jsonx_unrefp(&d->stack->threads);
@@ -449,7 +475,7 @@ static int stack_trace(struct dap *d, const void *args, json_t *body)
 	const json_t *list;
 	int r = jsonx_set_new(body, "stackFrames", frames);
 
-	if (low > INT32_MAX || a->thread > INT32_MAX)
+	if (low > INT32_MAX || a->thread <= 0 || a->thread > INT32_MAX)
 		return errinfo_set(&d->ei, -EINVAL, "startFrame, threadId: no such frame");
 	if (r >= 0)
 		r = list_frames(d, (int)a->thread, low, want, &mi);

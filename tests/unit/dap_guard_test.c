@@ -205,6 +205,13 @@ START_TEST(expansion)
 	ck_assert_uint_eq(value_pointer("foo *", "(bar *) 0x7ffe <baz>"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("foo &", "@0x7ffe: {}"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("int", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function("int (*)(int)", "0x7ffe <f>"), 0x7ffe);
+	ck_assert_uint_eq(value_function("int (*const)(int)", "(int (*)(int)) 0x7ffe <f>"), 0x7ffe);
+	ck_assert_uint_eq(value_function("int (**)(int)", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function("int (*)(int)", "<optimized out>"), 0);
+	ck_assert_uint_eq(value_function("int (*[2])(int)", "{0x7ffe <f>, 0x0}"), 0);
+	ck_assert_uint_eq(value_function("char *", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function(NULL, NULL), 0);
 }
 END_TEST
 
