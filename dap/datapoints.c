@@ -2,6 +2,7 @@
  * They watch memory, not expressions: a variable that is gone forwards of here comes back when one goes back. */
 #define LOG_AREA "dap.data"
 #include "dap/breaks_priv.h"
+#include "dap/stack_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -122,7 +123,9 @@ static int find_address(struct dap *d, const struct info_args *a, struct data *m
 			struct buf quoted CLEANUP(buf_done) = { 0 };
 
 			mi_quote(&quoted, buf_cstr(&q));
+			stack_quiet(d);
 			r = mi_command(d->mi, &j, &d->ei, "-data-evaluate-expression --thread %d --frame %d %s", thread, level, buf_cstr(&quoted));
+			stack_loud(d);
 		}
 		if (r >= 0)
 			m->addr = mi_addr(j, "value");

@@ -180,8 +180,11 @@ void stack_plain(struct dap *d, bool hex)
 }
 
 /* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
- * the recording, which are a stranger's. Those of Rust fail for types of C++, so they see none. */
-static const char *const printers[] = {
+ * the recording, which are a stranger's (those of Rust fail for types of C++, so they see none). So are names and macros in its debugging information, which are expressions too and pass no guard: gdb 14's function
+ * that runs commands of this machine is replaced by one that refuses. */
+static const char *const scripts[] = {
+	"exec('class HermitNoShell(gdb.Function):\\n  def invoke(self, *args):\\n    raise gdb.GdbError(\"$_shell would run commands of this machine\")'); "
+	"HermitNoShell('_shell')",
 	"import glob, sys; sys.path[:0] = glob.glob('/usr/share/gcc*/python'); "
 	"from libstdcxx.v6 import register_libstdcxx_printers as f; f(None)",
 	"import glob, os, sys; "
@@ -213,9 +216,9 @@ void stack_setup(struct dap *d)
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		setting(d, settings[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(printers); i++, ei.text[0] = '\0')
-		if (mi_console(d->mi, NULL, &ei, "python %s", printers[i]) < 0)
-			log_debug("printers: %s", ei.text);
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++, ei.text[0] = '\0')
+		if (mi_console(d->mi, NULL, &ei, "python %s", scripts[i]) < 0)
+			log_debug("scripts: %s", ei.text);
 }
 
 /* --- frames --- */
