@@ -1,6 +1,7 @@
 /* Request completions: of expressions and of the debug console's words, by gdb and by our tables. */
 #include "dap/guard_priv.h"
 #include "dap/stack_priv.h"
+#include "dap/words_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -103,7 +104,7 @@ static int add_match(const struct completing *c, const char *match, const char *
 	if (command) /* words of commands have dashes */
 		for (dash = from; dash > 0 && (c->prefix[dash - 1] == '-' || isalnum((unsigned char)c->prefix[dash - 1])); dash--)
 			from = dash - 1;
-	if (!str_has_prefix(match, lead))
+	if (*match == '\0' || !str_has_prefix(match, lead) || strstr(match, "*** List may be truncated"))
 		return 0;
 	match += strlen(lead);
 	if (strncmp(match, c->prefix, from) != 0)
@@ -111,25 +112,22 @@ static int add_match(const struct completing *c, const char *match, const char *
 	return add(c, match + from, from, command ? "keyword" : strchr(match + from, '(') ? "function" : "variable");
 }
 
+/* By the console: -complete does not escape the quotes in what it answers (gdb 13.1). */
 static int add_gdb(const struct completing *c, int thread, int level, const char *lead, bool command)
 {
-	CLEANUP(buf_done) struct buf line = { 0 };
-	CLEANUP(buf_done) struct buf quoted = { 0 };
-	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	CLEANUP(buf_done) struct buf out = { 0 };
 	struct errinfo why = { 0 };
-	const json_t *matches;
-	int r;
+	char *line, *rest;
+	int r = mi_console_in(c->d->mi, thread, level, &out, &why, "complete %s%s", lead, c->prefix);
 
-	buf_printf(&line, "%s%s", lead, c->prefix);
-	mi_quote(&quoted, buf_cstr(&line));
-	r = mi_command(c->d->mi, &mi, &why, "-complete --thread %d --frame %d %s", thread, level, buf_cstr(&quoted));
 	if (r == -EREMOTEIO) /* nothing can be completed there */
 		return 0;
 	if (r < 0)
 		return errinfo_set(&c->d->ei, r, "%s", why.text);
-	matches = json_object_get(mi, "matches");
-	for (size_t i = 0; i < json_array_size(matches) && r >= 0; i++)
-		r = add_match(c, json_string_value(json_array_get(matches, i)) ?: "", lead, command);
+	(void)buf_cstr(&out);
+	rest = (char *)out.data;
+	for (line = strsep(&rest, "\n"); line && r >= 0; line = strsep(&rest, "\n"))
+		r = add_match(c, line, lead, command);
 	return r;
 }
 
@@ -138,8 +136,11 @@ static int add_words(const struct completing *c)
 {
 	int r = 0;
 
-	if (*c->prefix == '\0' || strpbrk(c->prefix, " \t.$:"))
+	if (*c->prefix == '\0' || strpbrk(c->prefix, " \t.$:>"))
 		return 0;
+	for (size_t i = 0; words_at(i) && r >= 0; i++)
+		if (str_has_prefix(words_at(i)->name, c->prefix))
+			r = add(c, words_at(i)->name, 0, "keyword");
 	for (size_t i = 0; guard_word(i) && r >= 0; i++)
 		if (str_has_prefix(guard_word(i), c->prefix))
 			r = add(c, guard_word(i), 0, "keyword");
@@ -174,8 +175,8 @@ static int completions(struct dap *d, const void *args, json_t *body)
 	if (wants_command(c.prefix))
 		return add_gdb(&c, thread, level, "", true);
 	r = add_words(&c);
-	/* all names there are would be no help */
-	if (r >= 0 && *c.prefix)
+	/* all names there are would be no help; a word of the console with a dash is no subtraction */
+	if (r >= 0 && *c.prefix && !(json_array_size(c.targets) && strchr(c.prefix, '-')))
 		r = add_gdb(&c, thread, level, EXPRESSION, false);
 	return r;
 }

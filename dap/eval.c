@@ -1,5 +1,6 @@
 /* Request evaluate: expressions of watches and hovers, which change nothing and call nothing, and the debug console, which also takes our words and those
  * of gdb's commands that tell something. See guard_priv.h for what is let pass. */
+#include "dap/breaks_priv.h"
 #include "dap/guard_priv.h"
 #include "dap/stack_priv.h"
 
@@ -25,6 +26,10 @@ static int translate(struct dap *d, int r, const char *expr, const char *said)
 {
 	if (r != -EREMOTEIO)
 		return errinfo_set(&d->ei, r, "%s", said);
+	if (d->cancelled)
+		return errinfo_set(&d->ei, ERR_INTERRUPTED, "cancelled");
+	if (str_has_prefix(said, "The program being debugged was signaled"))
+		return errinfo_set(&d->ei, r, "'%.200s' got a signal while it was called: the call was given up", expr);
 	if (strstr(said, "may-call-functions"))
 		return errinfo_set(&d->ei, -EPERM, "'%.200s' calls a function of the program: that is done in the debug console only", expr);
 	if (strstr(said, "Could not write register") || strstr(said, "a recording cannot be changed"))
@@ -56,11 +61,19 @@ static void put_expression(struct buf *b, const char *expr, const struct guard_s
 static int evaluate_once(struct dap *d, const struct evaluation *e, struct buf *expr, struct errinfo *why)
 {
 	CLEANUP(buf_done) struct buf out = { 0 };
-	int r = mi_console_in(d->mi, e->thread, e->level, &out, why, "print %s", buf_cstr(expr));
-	const char *text = buf_cstr(&out), *end = strstr(text, " = ");
+	CLEANUP(jsonx_unrefp) json_t *disabled = NULL;
+	const char *text, *end;
+	/* a function that is called runs through: a breakpoint in it would leave the call behind, unfinished */
+	int r = breaks_disable(d, NULL, &disabled), r2;
 
 	if (r < 0)
-		return r;
+		return errinfo_set(why, r, "%s", d->ei.text);
+	r = mi_console_in(d->mi, e->thread, e->level, &out, why, "print %s", buf_cstr(expr));
+	r2 = r == ERR_GUEST_GONE ? r : breaks_enable(d, disabled);
+	if (r < 0 || r2 < 0)
+		return r < 0 ? r : errinfo_set(why, r2, "%s", d->ei.text);
+	text = buf_cstr(&out);
+	end = strstr(text, " = ");
 	buf_clear(expr);
 	if (*text != '$' || !end) /* it has no value */
 		return 0;
@@ -98,6 +111,7 @@ static int put_value(struct dap *d, const struct evaluation *e, const char *expr
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
 	v.memory = value_pointer(v.type, v.text);
+	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
 	if (!v.memory && !e->full && *expr != '$')
 		ask_addresses(d, e->thread, e->level, &expr, 1, &v.memory);
 	if (!e->full)
@@ -113,6 +127,8 @@ static int evaluate_expression(struct dap *d, const struct evaluation *e, const 
 	unsigned found;
 	int r;
 
+	if (expr[strspn(expr, " \t\r\n")] == '\0')
+		return errinfo_set(&d->ei, -EINVAL, "there is no expression");
 	put_expression(&asked, expr, &suffix);
 	found = guard_expression(buf_cstr(&asked));
 	r = buf_error(&asked) ? buf_error(&asked) : check(d, e, expr, found);
@@ -166,14 +182,6 @@ static int run_command(struct dap *d, const struct evaluation *e, const char *li
 	return value_result(&(struct value){ .text = buf_cstr(&out) }, body);
 }
 
-/* "kill" is a function of most programs: the command is meant. */
-static bool names_function(const json_t *body)
-{
-	const char *type = mi_str(body, "type"), *text = mi_str(body, "result");
-
-	return type && text && *text == '{' && *type && type[strlen(type) - 1] == ')';
-}
-
 /* A line that gdb does not take for an expression may be a command; what it is not is told of the expression. */
 static int evaluate_line(struct dap *d, const struct evaluation *e, int64_t frame_id, const char *line, json_t *body)
 {
@@ -189,8 +197,13 @@ static int evaluate_line(struct dap *d, const struct evaluation *e, int64_t fram
 		return run_command(d, e, line + strlen("-exec "), body);
 	if (guard_only_command(line))
 		return run_command(d, e, line, body);
+	if (guard_lone_word(line)) { /* "quit" and "kill" are names in every libc: only variables that are in sight come before commands */
+		r = list_has(d, e->thread, e->level, line);
+		if (r <= 0)
+			return r < 0 ? r : run_command(d, e, line, body);
+	}
 	r = evaluate_expression(d, e, line, body);
-	if ((r != -EREMOTEIO && !(r >= 0 && names_function(body))) || guard_command(line).kind == GUARD_UNKNOWN)
+	if (r != -EREMOTEIO || guard_command(line).kind == GUARD_UNKNOWN)
 		return r;
 	d->ei = (struct errinfo){ 0 };
 	(void)json_object_clear(body);

@@ -78,8 +78,10 @@ static int go_to(struct dap *d, const struct place *to)
 {
 	char event[32];
 
+	if (to->position)
+		return run_to_place(d, to->position, NULL);
 	snprintf(event, sizeof(event), "%" PRIu64, to->event);
-	return run_to_place(d, to->position ? to->position : event, NULL);
+	return run_to_place(d, event, "Event before the place that was left, which is inside of a long computation");
 }
 
 int places_navigate(struct dap *d, bool forward)

@@ -155,6 +155,17 @@ uint64_t value_pointer(const char *type, const char *text)
 	return str_has_prefix(t, "0x") ? strtoull(t, NULL, 16) : 0;
 }
 
+uint64_t value_function(const char *type, const char *text)
+{
+	static const char *const signs[] = { "(*)(", "(*const)(", "*mut fn (", "*const fn (" };
+	const char *t = text && *text == '(' && strstr(text, ") 0x") ? strstr(text, ") 0x") + 2 : text;
+
+	for (size_t i = 0; type && t && i < ARRAY_SIZE(signs); i++)
+		if (strstr(type, signs[i]))
+			return str_has_prefix(t, "0x") ? strtoull(t, NULL, 16) : 0;
+	return 0;
+}
+
 /* --- expressions --- */
 
 /* It binds at least as strongly as the postfix operators. */
@@ -289,6 +300,8 @@ static int put_value(const struct value *v, json_t *ret)
 		r = jsonx_set_i64(ret, "namedVariables", v->named);
 	if (r >= 0 && v->memory)
 		r = jsonx_set_new(ret, "memoryReference", json_sprintf("0x%" PRIx64, v->memory));
+	if (r >= 0 && v->location)
+		r = jsonx_set_i64(ret, "valueLocationReference", v->location);
 	return r < 0 ? r : put_hint(v, ret);
 }
 

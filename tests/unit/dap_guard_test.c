@@ -161,6 +161,8 @@ START_TEST(only_commands)
 	ck_assert(!guard_only_command("p->next"));
 	ck_assert(!guard_only_command("list"));
 	ck_assert(!guard_only_command("list[3]"));
+	ck_assert(guard_lone_word("quit") && guard_lone_word("x") && guard_lone_word("python-interactive"));
+	ck_assert(!guard_lone_word("quit ") && !guard_lone_word("qui") && !guard_lone_word("") && !guard_lone_word("x/4x"));
 	for (size_t i = 0; guard_word(i); i++)
 		ck_assert_int_ne(guard_command(guard_word(i)).kind, GUARD_UNKNOWN);
 }
@@ -205,6 +207,13 @@ START_TEST(expansion)
 	ck_assert_uint_eq(value_pointer("foo *", "(bar *) 0x7ffe <baz>"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("foo &", "@0x7ffe: {}"), 0x7ffe);
 	ck_assert_uint_eq(value_pointer("int", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function("int (*)(int)", "0x7ffe <f>"), 0x7ffe);
+	ck_assert_uint_eq(value_function("int (*const)(int)", "(int (*)(int)) 0x7ffe <f>"), 0x7ffe);
+	ck_assert_uint_eq(value_function("int (**)(int)", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function("int (*)(int)", "<optimized out>"), 0);
+	ck_assert_uint_eq(value_function("int (*[2])(int)", "{0x7ffe <f>, 0x0}"), 0);
+	ck_assert_uint_eq(value_function("char *", "0x7ffe"), 0);
+	ck_assert_uint_eq(value_function(NULL, NULL), 0);
 }
 END_TEST
 

@@ -87,7 +87,8 @@ export async function startReal(programs, Skipped) {
 			child.kill("SIGTERM");
 			await gone;
 		}
-		rmSync(dir, {recursive: true, force: true});
+		/* sealers of recordings made just now may still put files there */
+		rmSync(dir, {recursive: true, force: true, maxRetries: 20, retryDelay: 100});
 	};
 
 	try {
