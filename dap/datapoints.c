@@ -2,6 +2,7 @@
  * They watch memory, not expressions: a variable that is gone forwards of here comes back when one goes back. */
 #define LOG_AREA "dap.data"
 #include "dap/breaks_priv.h"
+#include "dap/stack_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -92,12 +93,16 @@ static int type_of(struct dap *d, int64_t frame_id, const char *expr, char **ret
 
 static int find_variable(struct dap *d, const struct info_args *a, struct data *m)
 {
-	int r = stack_lvalue(d, a->frame, a->name, &m->addr, &m->len);
+	char *expr CLEANUP(freep) = NULL;
+	int64_t frame = a->frame;
+	int r = a->reference > 0 ? stack_variable(d, a->reference, a->name, &frame, &expr) : 0;
 
 	if (r >= 0)
-		r = type_of(d, a->frame, a->name, &m->type);
+		r = stack_lvalue(d, frame, expr ? expr : a->name, &m->addr, &m->len);
 	if (r >= 0)
-		m->name = os_strdup(a->name);
+		r = type_of(d, frame, expr ? expr : a->name, &m->type);
+	if (r >= 0)
+		m->name = os_strdup(expr ? expr : a->name);
 	return r >= 0 && !m->name ? -ENOMEM : r;
 }
 
@@ -118,7 +123,9 @@ static int find_address(struct dap *d, const struct info_args *a, struct data *m
 			struct buf quoted CLEANUP(buf_done) = { 0 };
 
 			mi_quote(&quoted, buf_cstr(&q));
+			stack_quiet(d);
 			r = mi_command(d->mi, &j, &d->ei, "-data-evaluate-expression --thread %d --frame %d %s", thread, level, buf_cstr(&quoted));
+			stack_loud(d);
 		}
 		if (r >= 0)
 			m->addr = mi_addr(j, "value");

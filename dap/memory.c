@@ -41,8 +41,8 @@ static int put_hex(const char *hex, struct buf *out)
 	return buf_error(out);
 }
 
-/* One piece of at most MEMORY_CHUNK. gdb gives what it can read of the beginning, or of the end: only the first helps. */
-static int read_chunk(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
+/* gdb gives what it can read of the beginning, or of the end: only the first helps. */
+static int read_piece(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
 {
 	json_t *values CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ei = { 0 };
@@ -57,6 +57,22 @@ static int read_chunk(struct dap *d, uint64_t addr, uint64_t len, struct buf *ou
 	piece = json_array_get(json_object_get(values, "memory"), 0);
 	hex = mi_str(piece, "contents");
 	return hex && mi_addr(piece, "begin") == addr ? put_hex(hex, out) : 0;
+}
+
+/* One piece of at most MEMORY_CHUNK. gdb (13.1, when it looks for the edge of what can be read) counts a byte behind the edge as read. */
+static int read_chunk(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
+{
+	struct buf last CLEANUP(buf_done) = { 0 };
+	size_t had = out->len, got;
+	int r = read_piece(d, addr, len, out);
+
+	got = out->len - had;
+	if (r < 0 || !got || got == len)
+		return r;
+	r = read_piece(d, addr + got - 1, 1, &last);
+	if (r == 0 && !last.len)
+		out->len--;
+	return r;
 }
 
 int memory_read(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)

@@ -90,6 +90,10 @@ json_t *sources_served(const char *name, int64_t reference, const char *hint, co
 const char *sources_known(const struct dap *d, int64_t reference);
 /* Source and line of an address, by gdb's line table. 1; 0: it has none. */
 int sources_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line) MUST_CHECK;
+/* Has gdb read all units that the source (gdb's name) is part of. -ENOENT (d->ei is left alone): it knows no such source. */
+int sources_expand(struct dap *d, const char *path) MUST_CHECK;
+/* Appends a regular expression of gdb's old kind, that of `maintenance` commands, for names with this end. */
+void sources_put_regex(struct buf *b, const char *end);
 /* After a stop: tells of the sources of new libraries. */
 int sources_tell_fresh(struct dap *d) MUST_CHECK;
 /* Modules: a library came or went. */

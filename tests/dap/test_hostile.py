@@ -1,0 +1,27 @@
+"""Hostile clients, recordings and surroundings: nothing of this machine is run, changed or left behind, and bad input gets a clear answer."""
+import os
+
+WORDS = "would run commands of this machine"
+
+
+def test_no_shell(t):
+    """gdb's $_shell() runs commands of this machine (from gdb 14 on): nothing that an expression can be written in gets to it."""
+    c = t.at_break("steps", "in square")
+    mark = os.path.join(t.run_dir, "touched")
+    shell = '$_shell("touch %s")' % mark
+    frame = c.top()["id"]
+    for context in ("hover", "watch", "repl", "clipboard"):
+        for text in (shell, "-exec print " + shell, "n[%s]" % shell, "condition 1 " + shell):
+            said = c.refused("evaluate", {"expression": text, "context": context, "frameId": frame})["message"]
+            assert WORDS in said or "act on this machine" in said, said
+    # a macro hides it from the guard: those of programs (-g3) do the same
+    c.type("macro define CALL(a) a ## ell(\"touch %s\")" % mark)
+    c.refused("evaluate", {"expression": "CALL($_sh)", "context": "watch", "frameId": frame})
+    said = c.request("dataBreakpointInfo", {"name": shell, "frameId": frame, "asAddress": True})["description"]
+    assert "may-call-functions" in said or WORDS in said, said
+    c.request("setDataBreakpoints", {"breakpoints": [{"dataId": "0x1000|4|int) + %s + sizeof(int|x" % shell}]})
+    t.breaks(c, ("in square", {"logMessage": "{%s}" % shell}))
+    c.go("restart")
+    c.go("continue")
+    assert any(WORDS in o["output"] for o in c.had("output")), c.had("output")
+    assert not os.path.exists(mark)
