@@ -334,10 +334,24 @@ static int insert_pending(struct dap *d, struct point *p, const char *where)
 	return p->message ? point_insert_code(d, p, buf_cstr(&options), where) : -ENOMEM;
 }
 
+/* gdb takes any address. where: "*0x401136". */
+static int check_address(struct dap *d, const char *where)
+{
+	struct errinfo why = { 0 };
+	int r = mi_command(d->mi, NULL, &why, "-data-read-memory-bytes %s 1", where + 1);
+
+	if (r == -EREMOTEIO)
+		return errinfo_set(&d->ei, r, "nothing is mapped at %s now", where + 1);
+	return r < 0 ? errinfo_set(&d->ei, r, "%s", why.text) : 0;
+}
+
 static int insert_code(struct dap *d, struct point *p)
 {
 	const char *where = spec_str(p, "where");
-	int r = point_insert_code(d, p, "", where);
+	int r = p->kind == POINT_ADDRESS ? check_address(d, where) : 0;
+
+	if (r >= 0)
+		r = point_insert_code(d, p, "", where);
 
 	return r == -EREMOTEIO && p->kind != POINT_ADDRESS ? insert_pending(d, p, where) : r;
 }

@@ -155,13 +155,15 @@ static int settle(struct dap *d, struct point *p)
 	int r;
 
 	p->base = p->times;
-	if (p->at && !met && p->at % 2 == 0) /* it was left */
-		p->at += d->breaks->reverse ? UINT64_MAX : 1;
-	if (!p->at || !met)
+	if (!p->at || (!met && p->at % 2))
 		return 0;
 	r = program_counter(d, &pc);
 	if (r < 0)
 		return r;
+	if (!met) { /* the hit was left, or the run was over before it began */
+		p->at += point_stands_at(p, pc) ? 0 : d->breaks->reverse ? UINT64_MAX : 1;
+		return 0;
+	}
 	k = hit_last(p->at, met, d->breaks->reverse);
 	p->at = p->kind != POINT_DATA && point_stands_at(p, pc) ? 2 * k : d->breaks->reverse ? 2 * k - 1 : 2 * k + 1;
 	return 0;
@@ -315,6 +317,91 @@ static int prepare_point(struct dap *d, struct point *p, bool step, bool reverse
 	return r;
 }
 
+/* --- a long way back --- */
+
+/* Backwards each hit is searched for, which takes a second in a computation of many; forwards they are met one after the other. */
+#define APPROACH_FROM 16u
+
+/* From the start forwards to hit k. *ret_there: it is reached. */
+static int run_to_hit(struct dap *d, const struct point *p, uint64_t k, bool *ret_there)
+{
+	struct run_request rq = { .kind = RUN_CONTINUE, .command = "-exec-continue", .title = "Looking for a hit from the start on" };
+	bool over = false, there = false;
+	int r = run_quietly_to(d, "start");
+
+	if (r >= 0)
+		r = set_ignore(d, p, k - 1);
+	while (r >= 0 && !over && !there) {
+		json_t *stop CLEANUP(jsonx_unrefp) = NULL;
+
+		r = run_quietly(d, &rq, &stop);
+		there = r >= 0 && mi_int(stop, "bkptno", 0) == p->number;
+		if (r >= 0 && !there)
+			r = at_end(d, &over);
+	}
+	*ret_there = there;
+	return r;
+}
+
+/* Back to the hit, or the end, that approach() began at. */
+static int go_home(struct dap *d, const struct point *p, bool from_end)
+{
+	bool cancelled = d->cancelled, there;
+	int r;
+
+	d->cancelled = false;
+	r = from_end ? run_quietly_to(d, "end") : run_to_hit(d, p, p->at / 2, &there);
+	d->cancelled = cancelled;
+	return r;
+}
+
+/* Goes to the hit behind the one that is wanted, if nothing else can stop between there and here: no breakpoint, and no signal, which is an event. */
+static int approach(struct dap *d, struct point *p)
+{
+	uint64_t wanted = (p->at - 1) / 2 - hit_skip(&p->hit, p->at, true), event = run_where(d)->event;
+	json_t *keep CLEANUP(jsonx_unrefp) = json_pack("[I]", (json_int_t)p->number), *others CLEANUP(jsonx_unrefp) = json_array();
+	json_t *place CLEANUP(jsonx_unrefp) = NULL;
+	bool from_end = run_where(d)->at_end, there = false;
+	int r = keep && others ? list_enabled(d, keep, others) : -ENOMEM, r2;
+
+	if (r < 0 || json_array_size(others) || (p->at % 2 && !from_end))
+		return r;
+	r = run_to_hit(d, p, wanted + 1, &there);
+	if (r >= 0 && there)
+		r = mi_monitor(d->mi, &place, &d->ei, "where brief");
+	if (r == ERR_GUEST_GONE)
+		return r;
+	if (r >= 0 && place && (uint64_t)mi_int(place, "event", 0) == event) {
+		p->base = p->times;
+		p->at = 2 * (wanted + 1);
+		return set_ignore(d, p, 0);
+	}
+	r2 = go_home(d, p, from_end);
+	p->base = p->times;
+	if (r >= 0 && r2 >= 0)
+		r = set_ignore(d, p, hit_skip(&p->hit, p->at, true));
+	return r < 0 ? r : r2;
+}
+
+/* The one that a run backwards is about; NULL: there are several, or it is near. */
+static struct point *far_point(struct dap *d)
+{
+	struct point *found = NULL;
+
+	for (size_t i = 0; i < d->breaks->n; i++) {
+		struct point *p = d->breaks->points[i];
+
+		if (!counts(p) || p->off)
+			continue;
+		if (found || p->logs || p->kind == POINT_DATA || !p->at)
+			return NULL;
+		found = p;
+	}
+	if (!found || hit_skip(&found->hit, found->at, true) == HIT_NEVER)
+		return NULL;
+	return hit_skip(&found->hit, found->at, true) >= APPROACH_FROM ? found : NULL;
+}
+
 static int prepare(struct dap *d, bool step, bool reverse)
 {
 	struct dap_breaks *b = d->breaks;
@@ -330,6 +417,12 @@ static int prepare(struct dap *d, bool step, bool reverse)
 	for (size_t i = 0; i < b->n && r >= 0; i++)
 		if (counts(b->points[i]))
 			r = prepare_point(d, b->points[i], step, reverse);
+	if (r >= 0 && reverse && !step) {
+		struct point *far = far_point(d);
+
+		r = far ? approach(d, far) : 0;
+		dap_progress_end(d);
+	}
 	return r;
 }
 

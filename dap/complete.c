@@ -1,6 +1,7 @@
 /* Request completions: of expressions and of the debug console's words, by gdb and by our tables. */
 #include "dap/guard_priv.h"
 #include "dap/stack_priv.h"
+#include "dap/words_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -135,8 +136,11 @@ static int add_words(const struct completing *c)
 {
 	int r = 0;
 
-	if (*c->prefix == '\0' || strpbrk(c->prefix, " \t.$:"))
+	if (*c->prefix == '\0' || strpbrk(c->prefix, " \t.$:>"))
 		return 0;
+	for (size_t i = 0; words_at(i) && r >= 0; i++)
+		if (str_has_prefix(words_at(i)->name, c->prefix))
+			r = add(c, words_at(i)->name, 0, "keyword");
 	for (size_t i = 0; guard_word(i) && r >= 0; i++)
 		if (str_has_prefix(guard_word(i), c->prefix))
 			r = add(c, guard_word(i), 0, "keyword");
@@ -171,8 +175,8 @@ static int completions(struct dap *d, const void *args, json_t *body)
 	if (wants_command(c.prefix))
 		return add_gdb(&c, thread, level, "", true);
 	r = add_words(&c);
-	/* all names there are would be no help */
-	if (r >= 0 && *c.prefix)
+	/* all names there are would be no help; a word of the console with a dash is no subtraction */
+	if (r >= 0 && *c.prefix && !(json_array_size(c.targets) && strchr(c.prefix, '-')))
 		r = add_gdb(&c, thread, level, EXPRESSION, false);
 	return r;
 }

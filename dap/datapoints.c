@@ -93,12 +93,16 @@ static int type_of(struct dap *d, int64_t frame_id, const char *expr, char **ret
 
 static int find_variable(struct dap *d, const struct info_args *a, struct data *m)
 {
-	int r = stack_lvalue(d, a->frame, a->name, &m->addr, &m->len);
+	char *expr CLEANUP(freep) = NULL;
+	int64_t frame = a->frame;
+	int r = a->reference > 0 ? stack_variable(d, a->reference, a->name, &frame, &expr) : 0;
 
 	if (r >= 0)
-		r = type_of(d, a->frame, a->name, &m->type);
+		r = stack_lvalue(d, frame, expr ? expr : a->name, &m->addr, &m->len);
 	if (r >= 0)
-		m->name = os_strdup(a->name);
+		r = type_of(d, frame, expr ? expr : a->name, &m->type);
+	if (r >= 0)
+		m->name = os_strdup(expr ? expr : a->name);
 	return r >= 0 && !m->name ? -ENOMEM : r;
 }
 

@@ -26,6 +26,10 @@ static int translate(struct dap *d, int r, const char *expr, const char *said)
 {
 	if (r != -EREMOTEIO)
 		return errinfo_set(&d->ei, r, "%s", said);
+	if (d->cancelled)
+		return errinfo_set(&d->ei, ERR_INTERRUPTED, "cancelled");
+	if (str_has_prefix(said, "The program being debugged was signaled"))
+		return errinfo_set(&d->ei, r, "'%.200s' got a signal while it was called: the call was given up", expr);
 	if (strstr(said, "may-call-functions"))
 		return errinfo_set(&d->ei, -EPERM, "'%.200s' calls a function of the program: that is done in the debug console only", expr);
 	if (strstr(said, "Could not write register") || strstr(said, "a recording cannot be changed"))
@@ -123,6 +127,8 @@ static int evaluate_expression(struct dap *d, const struct evaluation *e, const 
 	unsigned found;
 	int r;
 
+	if (expr[strspn(expr, " \t\r\n")] == '\0')
+		return errinfo_set(&d->ei, -EINVAL, "there is no expression");
 	put_expression(&asked, expr, &suffix);
 	found = guard_expression(buf_cstr(&asked));
 	r = buf_error(&asked) ? buf_error(&asked) : check(d, e, expr, found);
@@ -176,14 +182,6 @@ static int run_command(struct dap *d, const struct evaluation *e, const char *li
 	return value_result(&(struct value){ .text = buf_cstr(&out) }, body);
 }
 
-/* "kill" is a function of most programs: the command is meant. */
-static bool names_function(const json_t *body)
-{
-	const char *type = mi_str(body, "type"), *text = mi_str(body, "result");
-
-	return type && text && *text == '{' && *type && type[strlen(type) - 1] == ')';
-}
-
 /* A line that gdb does not take for an expression may be a command; what it is not is told of the expression. */
 static int evaluate_line(struct dap *d, const struct evaluation *e, int64_t frame_id, const char *line, json_t *body)
 {
@@ -199,8 +197,13 @@ static int evaluate_line(struct dap *d, const struct evaluation *e, int64_t fram
 		return run_command(d, e, line + strlen("-exec "), body);
 	if (guard_only_command(line))
 		return run_command(d, e, line, body);
+	if (guard_lone_word(line)) { /* "quit" and "kill" are names in every libc: only variables that are in sight come before commands */
+		r = list_has(d, e->thread, e->level, line);
+		if (r <= 0)
+			return r < 0 ? r : run_command(d, e, line, body);
+	}
 	r = evaluate_expression(d, e, line, body);
-	if ((r != -EREMOTEIO && !(r >= 0 && names_function(body))) || guard_command(line).kind == GUARD_UNKNOWN)
+	if (r != -EREMOTEIO || guard_command(line).kind == GUARD_UNKNOWN)
 		return r;
 	d->ei = (struct errinfo){ 0 };
 	(void)json_object_clear(body);

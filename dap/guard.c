@@ -349,18 +349,28 @@ struct guard_verdict guard_command(const char *line)
 	return v;
 }
 
+/* The row of exactly that word. */
+static bool is_word(const char *word, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands) && n; i++)
+		if (strncmp(commands[i].word, word, n) == 0 && commands[i].word[n] == '\0')
+			return true;
+	return false;
+}
+
+bool guard_lone_word(const char *line)
+{
+	return line[word_len(line)] == '\0' && is_word(line, word_len(line));
+}
+
 bool guard_only_command(const char *line)
 {
 	const char *p = line + strspn(line, " \t");
 	size_t n = word_len(p);
-	const struct command *c = NULL;
 
 	if (*p == '!' || *p == '|')
 		return p[1] != '\0' && p[1] != '=';
-	for (size_t i = 0; i < ARRAY_SIZE(commands) && n; i++)
-		if (strncmp(commands[i].word, p, n) == 0 && commands[i].word[n] == '\0')
-			c = &commands[i];
-	if (!c)
+	if (!is_word(p, n))
 		return false;
 	if (p[n] == '/' && isalnum((unsigned char)p[n + 1]) && strpbrk(p + n, " \t")) /* x/4x $sp */
 		return true;
@@ -368,7 +378,7 @@ bool guard_only_command(const char *line)
 	if (*p != ' ' && *p != '\t')
 		return false;
 	p += strspn(p, " \t");
-	return *p == '\0' ? false : name_char(*p) || *p == '"' || *p == '\'';
+	return name_char(*p) || *p == '"' || *p == '\'';
 }
 
 const char *guard_word(size_t i)

@@ -39,6 +39,8 @@ struct guard_verdict {
 struct guard_verdict guard_command(const char *line);
 /* The line can be nothing but a command: its word is one, and an argument follows that begins no operator. */
 bool guard_only_command(const char *line);
+/* The line is the word of a command and nothing else. */
+bool guard_lone_word(const char *line);
 /* The i-th word that guard_command() lets pass, for completions; NULL = there are no more. */
 const char *guard_word(size_t i);
 

@@ -194,6 +194,25 @@ int list_frame(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 	return r < 0 ? r : add_locals(d, ref, hex, ret);
 }
 
+static bool is_local(const json_t *list, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (strcmp(mi_str(json_array_get(list, i), "name") ?: "", name) == 0)
+			return true;
+	return false;
+}
+
+int list_has(struct dap *d, int thread, int level, const char *name)
+{
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	struct errinfo why = { 0 };
+	int r = mi_command(d->mi, &mi, &why, "-stack-list-variables --thread %d --frame %d --no-values", thread, level);
+
+	if (r == -EREMOTEIO) /* no frame, no symbols */
+		return 0;
+	return r < 0 ? errinfo_set(&d->ei, r, "%s", why.text) : is_local(json_object_get(mi, "variables"), name);
+}
+
 /* --- globals --- */
 
 /* gdb's machine interface can only list the variables of all files; its Python knows those of one. */
@@ -213,14 +232,6 @@ static int ask_globals(struct dap *d, const struct ref *ref, bool hex, json_t **
 	if (r >= 0)
 		r = jsonx_parse((const char *)out.data, out.len, ret, &d->ei);
 	return r;
-}
-
-static bool is_local(const json_t *list, const char *name)
-{
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (strcmp(mi_str(json_array_get(list, i), "name") ?: "", name) == 0)
-			return true;
-	return false;
 }
 
 static int add_global(struct dap *d, const struct ref *ref, const json_t *row, bool hex, json_t *ret)

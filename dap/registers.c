@@ -1,4 +1,4 @@
-/* Registers of a frame, in groups. See stack_priv.h. */
+/* Registers of a frame, the rarer ones in groups. See stack_priv.h. */
 #include "dap/stack_priv.h"
 
 #include <ctype.h>
@@ -11,10 +11,10 @@
 enum { GROUP_GENERAL, GROUP_FLOAT, GROUP_VECTOR, GROUP_OTHER, GROUPS };
 
 static const struct {
-	const char *name;
+	const char *name; /* NULL: they are shown without one */
 	char format; /* of gdb's */
 } groups[GROUPS] = {
-	[GROUP_GENERAL] = { "General", 'x' },
+	[GROUP_GENERAL] = { NULL, 'x' },
 	[GROUP_FLOAT] = { "Floating point", 'N' },
 	[GROUP_VECTOR] = { "Vector", 'x' },
 	[GROUP_OTHER] = { "Other", 'x' },
@@ -168,11 +168,13 @@ int registers_list(struct dap *d, const struct ref *ref, json_t *ret)
 	return r;
 }
 
+/* The general ones at once, the others in groups behind them. */
 int registers_groups(struct dap *d, const struct ref *ref, json_t *ret)
 {
-	int r = look_names(d);
+	struct ref general = { .kind = REF_GROUP, .thread = ref->thread, .level = ref->level, .from = GROUP_GENERAL };
+	int r = registers_list(d, &general, ret);
 
-	for (int g = 0; g < GROUPS && r >= 0; g++) {
+	for (int g = GROUP_GENERAL + 1; g < GROUPS && r >= 0; g++) {
 		struct ref child = { .kind = REF_GROUP, .thread = ref->thread, .level = ref->level, .from = g, .elements = -1 };
 		struct value v = { .name = groups[g].name, .text = "", .kind = "virtual" };
 		CLEANUP(buf_done) struct buf numbers = { 0 };

@@ -1,6 +1,7 @@
-/* Threads, frames, and the references that clients hold: see parts_priv.h. References are numbers that rise for the whole session; those of before the last
+/* Frames, and the references that clients hold: see parts_priv.h. References are numbers that rise for the whole session; those of before the last
  * run are told from those of now by that, so a client that is late gets an error and never another variable. */
 #define LOG_AREA "dap.stack"
+#include "dap/guard_priv.h"
 #include "dap/stack_priv.h"
 
 #include <errno.h>
@@ -51,7 +52,8 @@ static void clear(struct dap_stack *s)
 	s->first_frame = s->next_frame;
 	s->threads_old = true;
 	jsonx_unrefp(&s->listed);
-	s->listed = NULL;
+	jsonx_unrefp(&s->libraries);
+	s->listed = s->libraries = NULL;
 	freep(&s->returned);
 	s->returned = NULL;
 }
@@ -178,8 +180,8 @@ void stack_plain(struct dap *d, bool hex)
 }
 
 /* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
- * the recording, which are a stranger's. So are names and macros in its debugging information, which are expressions too and pass no guard: gdb 14's function
- * that runs commands of this machine is replaced by one that refuses. */
+ * the recording, which are a stranger's. Those of Rust fail for types of C++, so they see none. Names and macros in the debugging information of a
+ * recording are expressions too, and pass no guard: gdb 14's function that runs commands of this machine is replaced by one that refuses. */
 static const char *const scripts[] = {
 	"exec('class HermitNoShell(gdb.Function):\\n  def invoke(self, *args):\\n    raise gdb.GdbError(\"$_shell would run commands of this machine\")'); "
 	"HermitNoShell('_shell')",
@@ -188,7 +190,8 @@ static const char *const scripts[] = {
 	"import glob, os, sys; "
 	"f = glob.glob('/usr/lib/rustlib/etc/gdb_lookup.py') + sorted(glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py'))); "
 	"sys.path[:0] = [os.path.dirname(x) for x in f[:1]]; "
-	"import gdb, gdb_lookup; gdb_lookup.register_printers(gdb)",
+	"import gdb, gdb_lookup; exec('def hermit_rust(v):\\n try: return gdb_lookup.printer(v) if gdb.selected_frame().language() == \"rust\" else None"
+	"\\n except Exception: return None'); gdb.pretty_printers.append(hermit_rust)",
 };
 
 /* A bug of gdb ends the command, not gdb: 13.1 has one with enums of today's Rust. */
@@ -217,105 +220,6 @@ void stack_setup(struct dap *d)
 		if (mi_console(d->mi, NULL, &ei, "python %s", scripts[i]) < 0)
 			log_debug("scripts: %s", ei.text);
 }
-
-/* --- threads --- */
-
-/* "Thread 123.456" or "LWP 456": the last number. */
-static int64_t target_tid(const char *target)
-{
-	const char *p = target + strlen(target);
-	uint64_t n;
-
-	while (p > target && p[-1] >= '0' && p[-1] <= '9')
-		p--;
-	return str_parse_u64(p, &n) < 0 ? 0 : (int64_t)n;
-}
-
-static json_t *make_thread(int64_t id, const char *name, int64_t tid)
-{
-	CLEANUP(buf_done) struct buf b = { 0 };
-	CLEANUP(jsonx_unrefp) json_t *ret = json_object();
-
-	buf_printf(&b, "%s", name && *name ? name : "thread");
-	if (tid)
-		buf_printf(&b, " (%" PRId64 ")", tid);
-	if (!ret || jsonx_set_i64(ret, "id", id) < 0 || jsonx_set_new(ret, "name", jsonx_text(buf_cstr(&b))) < 0)
-		return NULL;
-	return TAKE(ret);
-}
-
-/* gdb gives the newest first; by number they stay in place as others come and go. */
-static int insert_thread(json_t *list, int64_t id, const char *name, int64_t tid)
-{
-	size_t at = json_array_size(list);
-
-	while (at > 0 && json_integer_value(json_object_get(json_array_get(list, at - 1), "id")) > id)
-		at--;
-	return json_array_insert_new(list, at, make_thread(id, name, tid)) < 0 ? -ENOMEM : 0;
-}
-
-/* gdb's machine interface reads the registers of all threads to tell their frames too, which takes milliseconds for each: its Python does not. */
-static int ask_python(struct dap *d, json_t *ret)
-{
-	CLEANUP(buf_done) struct buf out = { 0 };
-	CLEANUP(jsonx_unrefp) json_t *rows = NULL;
-	int r = mi_console(d->mi, &out, NULL,
-			   "python import gdb, json; print(json.dumps([[t.global_num, (t.name or '').encode('utf-8', 'replace').decode(), t.ptid[1] or t.ptid[2]] "
-			   "for t in gdb.selected_inferior().threads() if t.is_valid()]))");
-
-	if (r >= 0)
-		r = jsonx_parse((const char *)out.data, out.len, &rows, NULL);
-	for (size_t i = 0; i < json_array_size(rows) && r >= 0; i++) {
-		const json_t *row = json_array_get(rows, i);
-
-		r = insert_thread(ret, json_integer_value(json_array_get(row, 0)), json_string_value(json_array_get(row, 1)),
-				  json_integer_value(json_array_get(row, 2)));
-	}
-	return r;
-}
-
-static int ask_mi(struct dap *d, json_t *ret)
-{
-	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
-	int r = mi_command(d->mi, &mi, &d->ei, "-thread-info");
-	const json_t *list = json_object_get(mi, "threads");
-
-	for (size_t i = 0; i < json_array_size(list) && r >= 0; i++) {
-		const json_t *t = json_array_get(list, i);
-
-		r = insert_thread(ret, mi_int(t, "id", 0), mi_str(t, "name"), target_tid(mi_str(t, "target-id") ?: ""));
-	}
-	return r;
-}
-
-static int look_threads(struct dap *d)
-{
-	CLEANUP(jsonx_unrefp) json_t *list = json_array();
-	int r = list ? ask_python(d, list) : -ENOMEM;
-
-	if (r == -EREMOTEIO || r == ERR_CORRUPT) { /* a gdb without Python */
-		(void)json_array_clear(list);
-		r = ask_mi(d, list);
-	}
-	if (r < 0)
-		return r;
-	jsonx_unrefp(&d->stack->threads);
-	d->stack->threads = TAKE(list);
-	d->stack->threads_old = false;
-	return 0;
-}
-
-static int threads(struct dap *d, const void *args, json_t *body)
-{
-	bool stopped = WHEN_STOPPED & 1u << d->state;
-	int r = stopped && (!d->stack->threads || d->stack->threads_old) ? look_threads(d) : 0;
-
-	(void)args;
-	if (r < 0)
-		return r;
-	return jsonx_set_new(body, "threads", d->stack->threads ? json_incref(d->stack->threads) : json_array());
-}
-DAP_METHOD_PLAIN(threads);
 
 /* --- frames --- */
 
@@ -400,10 +304,41 @@ static int frame_place(struct dap *d, const json_t *mi, json_t *f, bool artifici
 	return r;
 }
 
+static const char *plain(const char *path)
+{
+	return str_has_prefix(path, "target:") ? path + strlen("target:") : path;
+}
+
+static bool lies_in(const json_t *library, uint64_t pc)
+{
+	const json_t *ranges = json_object_get(library, "ranges");
+
+	for (size_t i = 0; i < json_array_size(ranges); i++) {
+		const json_t *range = json_array_get(ranges, i);
+
+		if (pc >= mi_addr(range, "from") && pc < mi_addr(range, "to"))
+			return true;
+	}
+	return false;
+}
+
+/* The id that `modules` gives to what the frame's code is of. gdb tells it of frames without debugging information only. */
+static const char *frame_module(struct dap *d, const json_t *mi)
+{
+	const json_t *list = json_object_get(d->stack->libraries, "shared-libraries");
+	const char *from = mi_str(mi, "from");
+
+	for (size_t i = 0; i < json_array_size(list) && !from; i++)
+		if (lies_in(json_array_get(list, i), mi_addr(mi, "addr")))
+			from = mi_str(json_array_get(list, i), "target-name");
+	return from ? plain(from) : mi_str(mi, "fullname") ? d->program : NULL;
+}
+
 static json_t *make_frame(struct dap *d, const json_t *mi, const json_t *outer, int64_t id)
 {
 	const char *func = mi_str(mi, "func"), *from = mi_str(mi, "from");
 	bool artificial = func && *func == '<'; /* <signal handler called>, <function called from gdb> */
+	const char *module = frame_module(d, mi);
 	uint64_t pc = mi_addr(mi, "addr");
 	CLEANUP(jsonx_unrefp) json_t *f = json_object();
 	CLEANUP(buf_done) struct buf b = { 0 };
@@ -427,6 +362,8 @@ static json_t *make_frame(struct dap *d, const json_t *mi, const json_t *outer, 
 		r = frame_place(d, mi, f, artificial);
 	if (r >= 0 && !artificial)
 		r = jsonx_set_new(f, "instructionPointerReference", json_sprintf("0x%" PRIx64, pc));
+	if (r >= 0 && !artificial && module)
+		r = jsonx_set_new(f, "moduleId", jsonx_text(module));
 	return r < 0 ? NULL : TAKE(f);
 }
 
@@ -482,6 +419,8 @@ static int stack_trace(struct dap *d, const void *args, json_t *body)
 		return errinfo_set(&d->ei, -EINVAL, "startFrame, threadId: no such frame");
 	if (r >= 0)
 		r = list_frames(d, (int)a->thread, low, want, &mi);
+	if (r >= 0 && !d->stack->libraries) /* without them modules are not told */
+		r = mi_command(d->mi, &d->stack->libraries, NULL, "-file-list-shared-libraries") == ERR_GUEST_GONE ? ERR_GUEST_GONE : 0;
 	list = json_object_get(mi, "stack");
 	n = MIN((int64_t)json_array_size(list), want);
 	if (r >= 0 && n > 0)
@@ -509,6 +448,8 @@ int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *re
 
 	if (r < 0)
 		return r;
+	if (guard_expression(expr) & (GUARD_WRITES | GUARD_KEEPS | GUARD_ESCAPES))
+		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: it would change something", expr);
 	stack_quiet(d);
 	r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%p\\n\", &(%s)", expr);
 	if (r >= 0) /* a question of its own: for Rust gdb takes one expression only */

@@ -1,4 +1,4 @@
-/* What stack.c, vars.c, values.c, lists.c, registers.c and eval.c share: references that clients hold, and questions to gdb in a frame. */
+/* What stack.c, threads.c, vars.c, values.c, lists.c, varobj.c, registers.c, ask.c, eval.c and complete.c share: references that clients hold, and questions to gdb in a frame. */
 #ifndef DAP_STACK_PRIV_H
 #define DAP_STACK_PRIV_H
 
@@ -45,6 +45,7 @@ struct dap_stack {
 	json_t *threads;   /* owned: as the client was told last; NULL = never */
 	bool threads_old;  /* the guest has run since */
 	json_t *registers; /* owned: names; NULL = not asked yet */
+	json_t *libraries; /* owned: gdb's list, asked for once a stop; NULL = not yet */
 	json_t *listed;    /* owned: the variables of the frame that was looked at last */
 	int listed_thread, listed_level;
 	bool listed_hex;
@@ -117,6 +118,8 @@ void ask_addresses(struct dap *d, int thread, int level, const char *const *expr
 
 /* --- lists.c: arguments, locals, globals, what a function returned --- */
 int list_frame(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
+/* Does a frame have a variable of that name: 1, 0. */
+int list_has(struct dap *d, int thread, int level, const char *name) MUST_CHECK;
 int list_globals(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 /* Adds the reference and the counts to v if it has children. v->text is its text in gdb's words. */
@@ -126,7 +129,7 @@ int list_children(struct dap *d, const struct ref *in, struct value *v, const ch
 int registers_groups(struct dap *d, const struct ref *ref, json_t *ret) MUST_CHECK;
 int registers_list(struct dap *d, const struct ref *ref, json_t *ret) MUST_CHECK;
 
-/* --- children.. of values: varobj.c --- */
+/* --- varobj.c: children of values --- */
 struct range {
 	int64_t start, count; /* count 0 = all that is sensible */
 	bool named, indexed;  /* only those; both false = all */

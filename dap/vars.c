@@ -168,8 +168,8 @@ static int frame_id_of(struct dap *d, const struct ref *ref, int64_t *ret)
 /* Scopes: the name is the expression, but for registers. */
 static void put_scope_expr(struct buf *b, const struct ref *ref, const char *name)
 {
-	if (ref->kind != REF_RETURNED && ref->kind != REF_REGISTERS)
-		buf_printf(b, "%s%s", ref->kind == REF_GROUP ? "$" : "", name);
+	if (ref->kind != REF_RETURNED)
+		buf_printf(b, "%s%s", ref->kind == REF_GROUP || ref->kind == REF_REGISTERS ? "$" : "", name);
 }
 
 int stack_variable(struct dap *d, int64_t variables_reference, const char *name, int64_t *ret_frame, char **ret_expr)

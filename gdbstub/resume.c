@@ -220,19 +220,23 @@ static void run(struct stub *s, struct dbg_resume *how)
 {
 	struct errinfo ei = { 0 };
 	struct dbg_stop stop = { 0 };
-	bool copy;
-	int r;
+	bool copy, unwanted;
+	int r = 0;
 
 	/* one that comes during a step is told always: gdb would stop in its handler otherwise, and not know why */
 	how->stop_signals = how->how == DBG_CONTINUE ? ~s->c.pass_signals : UINT64_MAX;
 	how->catch_calls = s->c.catch_calls ? s->c.calls : NULL;
 	stub_run_begin(s);
+	unwanted = stub_run_unwanted(s) && how->how == DBG_CONTINUE;
 	copy = stub_divert_resume(s, how->backwards);
 	s->last_tid = how->how == DBG_CONTINUE ? 0 : how->tid;
 	if (s->armed.kind != PLACE_NONE) {
 		go_armed(s);
 	} else {
-		r = dbg_resume(s->d, how, &stop, &ei);
+		if (unwanted)
+			stop = (struct dbg_stop){ .kind = DBG_STOP_INTERRUPTED, .tid = stub_current(s) };
+		else
+			r = dbg_resume(s->d, how, &stop, &ei);
 		if (r < 0)
 			tell_failure(s, r, &ei, how->backwards, &stop);
 		else if (copy && stop.kind == DBG_STOP_END)

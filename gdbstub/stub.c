@@ -21,6 +21,8 @@
 /* When a search begins to tell how far it is, and how often. */
 #define TELL_AFTER_NS 2000000000ull
 #define TELL_EVERY_NS 1000000000ull
+/* A client that goes on within that time was not asked to by its user. */
+#define LATE_NS 200000000ull
 #define CONSOLE_MAX 8192u
 
 int stub_new(const struct stub_options *opt, struct stub **ret)
@@ -173,6 +175,15 @@ void stub_run_begin(struct stub *s)
 	look_for_interrupt(s);
 }
 
+/* A client that evaluates a condition, or prints, and goes on by itself: what its user wants stopped is all of that, of which single runs are the least part. */
+bool stub_run_unwanted(struct stub *s)
+{
+	bool late = s->late_ns && os_mono_ns() - s->late_ns < LATE_NS;
+
+	s->late_ns = 0;
+	return s->interrupted || late;
+}
+
 void stub_run_end(struct stub *s)
 {
 	s->talking = false;
@@ -259,7 +270,9 @@ static void serve_frame(struct stub *s)
 			put_wire(s, s->sent.data, s->sent.len);
 		break;
 	case RSP_ACK:
-	case RSP_INTERRUPT: /* nothing runs: the client's wish is fulfilled */
+		break;
+	case RSP_INTERRUPT: /* nothing runs: the client's wish is fulfilled, if it does not go on at once */
+		s->late_ns = os_mono_ns();
 		break;
 	}
 	drop(s, f.taken);

@@ -79,6 +79,7 @@ struct stub {
 	uint64_t cache_moves;
 	bool no_reply;
 	bool gone, interrupted;
+	uint64_t late_ns;    /* when an interrupt has come while nothing ran; 0 = none */
 	bool talking;        /* O packets are allowed now */
 	int end;             /* enum stub_end, -1 = goes on */
 	struct stub_client c;
@@ -112,6 +113,8 @@ void stub_send(struct stub *s, const void *body, size_t n);
 void stub_console(struct stub *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* From here on guests run for the client: interrupts count, O packets may be sent. */
 void stub_run_begin(struct stub *s);
+/* The client's user had interrupted it before it began, or between it and the run before. Asked once. */
+bool stub_run_unwanted(struct stub *s);
 void stub_run_end(struct stub *s);
 
 /* --- packets.c --- */

@@ -374,7 +374,7 @@ class Client:
     def close(self):
         """As an editor that is killed."""
         if self.keep:
-            self.keep.close()
+            self.keep.shutdown(socket.SHUT_RDWR)
         else:
             self.adapter.process.stdin.close()
 

@@ -10,7 +10,7 @@ import client
 import context
 
 MODULES = os.path.join(client.BUILD, "dap-tests")
-LINES = {"steps": ("first line", "in square", "after the loop", "again", "the print", "the change"), "corrupt": ("the culprit",)}
+LINES = {"steps": ("first line", "in square", "after the loop", "again", "the print", "the change"), "corrupt": ("the culprit", "noticed here")}
 
 
 def given(t, *recordings):

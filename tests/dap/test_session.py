@@ -108,13 +108,21 @@ def test_stop_refused(t):
     assert c.at()[0] == "main"
 
 
-def test_process_by_name(t):
+def test_process(t):
+    """By pid, and by name where that is one."""
     ident = t.recording("fork")
-    for process in ("debug_fork", None):
-        c = t.client()
-        c.open(dict({"recording": ident, "stopAt": "main"}, **({"process": process} if process else {})))
-        assert c.at()[0] == "main"
-        assert c.event("process")["name"].endswith("debug_fork")
+    c = t.client()
+    try:
+        c.open({"recording": ident, "stopAt": "main", "process": "debug_fork"})
+        raise AssertionError("a name of several processes was taken")
+    except Refused as e:
+        assert "several processes" in e.response["message"], e.response
+    c.open({"recording": ident, "stopAt": "main"})
+    assert c.at()[0] == "main" and c.event("process")["name"].endswith("debug_fork")
+    for process in c.request("hermit/processes")["processes"]:
+        other = t.client()
+        other.open({"recording": ident, "stopAt": "entry", "process": process["pid"]})
+        assert other.request("hermit/where")["pid"] == process["pid"]
 
 
 def test_gone_with_the_editor(t):
@@ -220,7 +228,9 @@ def test_while_running(t):
     assert stop["reason"] == "pause", stop
     c.stack()
     c.go("reverseContinue")
-    assert c.go("continue")["reason"] != "pause"
+    assert "Start" in c.stopped_body["description"]
+    c.go("continue")
+    assert "End" in c.stopped_body["description"]
 
 
 def test_disconnect_while_running(t):

@@ -29,7 +29,7 @@ def test_steps(t):
     points, sources = lines(t, "steps", "in square", "the change", "the print")
     seen = walks.compare(t, t.recording("steps"), points + moves("continue*3 out next*2 reverse-next*2 reverse-step*3 step*4 reverse-out stepi*5 reverse-stepi*3 "
                                                                  "continue*9 next*2 back*4 reverse-nexti*3 nexti*2 continue"), sources=sources)
-    assert len({s["pc"] for s in seen}) > 15
+    assert len({s["pc"] for s in seen}) > 10, "it went nowhere"
 
 
 def test_containers(t):

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 
+import client
 import rsp
 
 # movement: (request, its arguments, gdb's command)
@@ -49,6 +50,11 @@ def hermit_values(frame):
             break
         block = block.superblock
     return values
+def hermit_do(line):
+    try:
+        gdb.execute(line)
+    except gdb.error as e:
+        print(e)
 def hermit_state():
     frame, frames = gdb.newest_frame(), []
     values = hermit_values(frame)
@@ -74,7 +80,7 @@ def in_gdb(t, ident, walk, options):
         elif step[0] == "clear":
             lines.append("delete")
         else:
-            lines += [MOVES[step[0]][2]] if step[0] != "here" else []
+            lines += ["python hermit_do(%r)" % MOVES[step[0]][2]] if step[0] != "here" else []
             lines.append("python hermit_state()")
     with open(script, "w", encoding="utf-8") as f:
         f.write("\n".join([*lines, "kill", "quit", ""]))
@@ -140,15 +146,18 @@ def in_adapter(t, ident, walk, process, sources):
             points.clear()
         else:
             request, arguments, _ = MOVES[step[0]]
-            c.go(request, limit=120, **arguments)
+            try:
+                c.go(request, limit=120, **arguments)
+            except client.Refused:
+                pass  # gdb's command fails too, and both stay
             states.append(state(c))
     c.disconnect()
     return states
 
 
 def plain(name):
-    """A frame's name without what only one of the two shows: arguments, templates' arguments."""
-    return re.sub(r"\(.*|<.*", "", name or "??").strip()
+    """A frame's name without what only one of the two shows: arguments, templates' arguments, marks."""
+    return re.sub(r"\(.*|<.*| \[inlined\]$", "", name or "??").strip()
 
 
 def same(theirs, mine):
@@ -166,7 +175,7 @@ def same(theirs, mine):
         if a[1] and (os.path.basename(a[1]) != os.path.basename(b[1] or "") or a[2] != b[2]):
             found.append("frame %d is at %s:%s, not %s:%s" % (number, b[1], b[2], a[1], a[2]))
     for name, value in theirs["values"].items():
-        if mine["values"].get(name) != value:
+        if mine["values"].get(name, "<optimized out>") != value:
             found.append("%s is %s, not %s" % (name, mine["values"].get(name), value))
     return found
 

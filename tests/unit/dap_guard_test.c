@@ -161,6 +161,8 @@ START_TEST(only_commands)
 	ck_assert(!guard_only_command("p->next"));
 	ck_assert(!guard_only_command("list"));
 	ck_assert(!guard_only_command("list[3]"));
+	ck_assert(guard_lone_word("quit") && guard_lone_word("x") && guard_lone_word("python-interactive"));
+	ck_assert(!guard_lone_word("quit ") && !guard_lone_word("qui") && !guard_lone_word("") && !guard_lone_word("x/4x"));
 	for (size_t i = 0; guard_word(i); i++)
 		ck_assert_int_ne(guard_command(guard_word(i)).kind, GUARD_UNKNOWN);
 }

@@ -7,7 +7,7 @@ const {active} = require("./session.js");
 const AROUND = 8; /* events before and after the present one, at first */
 const MORE = 50;
 const MARKS_MAX = 200;
-const ICONS = {crash: "error", signal: "zap", exec: "rocket", exit: "circle-slash", thread: "git-branch"};
+const ICONS = {crash: "error", signal: "zap", exec: "rocket", exit: "circle-slash", thread: "git-branch", note: "note"};
 
 function item(label, {icon, ...rest} = {}) {
 	return {label, collapsible: vscode.TreeItemCollapsibleState.None, icon, ...rest};
@@ -103,8 +103,8 @@ class Timeline {
 	}
 
 	#lists(now, bookmarks, processes) {
-		/* notes are the bookmarks */
-		const marks = (now.marks ?? []).filter(one => one.kind !== "note").slice(0, MARKS_MAX);
+		/* bookmarks are shown by themselves */
+		const marks = (now.marks ?? []).filter(one => one.kind !== "bookmark").slice(0, MARKS_MAX);
 
 		return [
 			bookmarks.length ? group("Bookmarks", bookmarks.map(one => bookmarkItem(one, now.event))) : null,

@@ -82,6 +82,8 @@ const scenarios = {
 		const info = await client.exceptionInfoRequest({threadId: client.thread});
 
 		assert.match(info.body.exceptionId, /SIGABRT/);
+		await client.setBreakpointsRequest({source: {path: given.sources.corrupt}, breakpoints: [{line: given.lines["noticed here"]}]});
+		await go(client, client.reverseContinueRequest);
 		const {body} = await client.stackTraceRequest({threadId: client.thread});
 		const main = body.stackFrames.find(frame => frame.name.startsWith("main"));
 		const [event] = await Promise.all([

@@ -150,7 +150,7 @@ test("what the adapter refuses is shown; without a session nothing is sent", asy
 	assert.deepEqual(w.seen.shown.at(-1), {kind: "error", text: "Hermit: there is no event 99"});
 });
 
-const TIMELINE = {event: 50, events: 200, timeNs: 1500000, durationNs: 2500000000, atStart: false, atEnd: false, position: "50:1", marks: [{event: 199, timeNs: 2400000000, kind: "crash", text: "SIGSEGV"}, {event: 50, timeNs: 1, kind: "note", text: "here"}]};
+const TIMELINE = {event: 50, events: 200, timeNs: 1500000, durationNs: 2500000000, atStart: false, atEnd: false, position: "50:1", marks: [{event: 199, timeNs: 2400000000, kind: "crash", text: "SIGSEGV"}, {event: 50, timeNs: 1, kind: "bookmark", text: "here"}]};
 const EVENTS = ({from, count}) => ({total: 200, events: Array.from({length: Math.min(count, 201 - from)}, (_, i) => ({event: from + i, time: 0, thread: 1, text: `read(${from + i})`}))});
 
 test("the timeline shows place, bookmarks, marks, processes and events", async () => {

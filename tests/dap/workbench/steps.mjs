@@ -21,7 +21,7 @@ int main(void)
 	return 0;
 }
 `;
-export const LINES = {assign: 9, loop: 15, after: 10};
+export const LINES = {before: 7, assign: 9, after: 10, loop: 15, call: 16};
 
 const BREAKPOINT = ".codicon-debug-breakpoint, .codicon-debug-breakpoint-unverified";
 
@@ -64,49 +64,38 @@ async function forwards(bench, {lines}) {
 }
 
 async function backwards(bench, {lines}) {
-	await bench.page.keyboard.press("Alt+F9");
+	await bench.page.keyboard.press("Control+Shift+F8");
 	await bench.shows("n", 2);
+	await bench.stopsAt(lines.assign);
+	await bench.page.keyboard.press("Control+Shift+F7");
+	await bench.stopsAt(lines.call, "the call of add");
+	await bench.page.keyboard.press("F5");
 	await bench.stopsAt(lines.assign);
 	await bench.page.keyboard.press("F10");
 	await bench.stopsAt(lines.after);
-	await bench.page.keyboard.press("Alt+F10");
+	await bench.page.keyboard.press("Control+F8");
 	await bench.stopsAt(lines.assign);
-	await bench.page.keyboard.press("Shift+Alt+F11");
-	await bench.stopsAt(lines.loop + 1, "the call of add");
-	await bench.page.keyboard.press("F5");
 	await bench.shows("n", 2);
 }
 
 async function lastWrite(bench, {lines}) {
-	await bench.page.keyboard.press("Shift+Alt+F9");
+	await bench.page.keyboard.press("Alt+F11");
 	await bench.input("Last write", "total");
 	await bench.shows("n", 1);
 	await bench.stopsAt(lines.assign);
 }
 
-/* The menu of a watched expression: what VS Code passes to commands there is documented nowhere. */
-async function watched(bench, {lines}) {
-	await bench.command("Hermit: Go to End");
-	await bench.until("the end", async () => /end|exit/i.test(await bench.page.locator(".pane").filter({hasText: "Call Stack"}).first().textContent()));
-	await bench.command("Debug: Focus on Watch View");
-	await bench.command("Debug: Add Expression");
-	await bench.page.locator(".debug-watch input").fill("total");
-	await bench.page.keyboard.press("Enter");
-	await bench.row(".debug-watch", "total").click({button: "right"});
-	await bench.page.getByRole("menuitem", {name: "Last Write of this Variable"}).click();
-	await bench.stopsAt(lines.assign);
-	await bench.shows("n", 5);
-}
-
 async function variable(bench, {lines}) {
+	await bench.page.keyboard.press("F5");
+	await bench.shows("n", 2);
 	await bench.row(".debug-variables", "Locals").click();
-	await bench.shows("before", 10);
+	await bench.shows("before", 1);
 	await bench.row(".debug-variables", /^before/).click({button: "right"});
 	await bench.page.getByRole("menuitem", {name: "Last Write of this Variable"}).click();
-	await bench.stopsAt(lines.assign - 2);
+	await bench.stopsAt(lines.before);
 }
 
-async function bookmark(bench) {
+async function bookmark(bench, {lines}) {
 	await bench.command("Hermit: Bookmark this Place");
 	await bench.input("Bookmark", "before the sum");
 	const pane = await bench.view("Hermit Timeline");
@@ -114,14 +103,14 @@ async function bookmark(bench) {
 	await pane.locator(".monaco-list-row").filter({hasText: /Event \d+ of \d+/}).waitFor();
 	await pane.locator(".monaco-list-row").filter({hasText: "before the sum"}).waitFor();
 	await bench.page.keyboard.press("F5");
-	await bench.stopsAt(LINES.assign);
+	await bench.stopsAt(lines.assign);
 	await bench.command("Hermit: Go to Bookmark");
 	await bench.page.locator(".quick-input-list .monaco-list-row").filter({hasText: "before the sum"}).click();
-	await bench.stopsAt(LINES.assign - 2);
+	await bench.stopsAt(lines.before);
 }
 
 async function logAll(bench, {lines}) {
-	await bench.openFile("sum.c");
+	await bench.page.locator(".tabs-container .tab").filter({hasText: "sum.c"}).click();
 	await bench.goToLine(lines.assign);
 	await bench.command("Hermit: Log Point over the Whole Recording");
 	await bench.input("over the whole recording", "adding {n}");
@@ -131,7 +120,7 @@ async function logAll(bench, {lines}) {
 
 		return [1, 2, 3, 5].every(n => text.includes(`adding ${n}`)) && !text.includes("adding 4");
 	});
-	await bench.stopsAt(lines.assign - 2, "the session where it was");
+	await bench.stopsAt(lines.before, "the session where it was");
 }
 
 async function startAndEnd(bench, {lines}) {
@@ -141,7 +130,7 @@ async function startAndEnd(bench, {lines}) {
 
 	await pane.locator(".monaco-list-row").filter({hasText: /Event 1 of/}).waitFor();
 	await bench.command("Hermit: Back to the Previous Place");
-	await bench.stopsAt(lines.assign - 2);
+	await bench.stopsAt(lines.before);
 }
 
 async function library(bench) {
@@ -158,7 +147,7 @@ async function stop(bench) {
 export const steps = [
 	["breakpoint: by keyboard", breakpoint], ["launch: the picker and a stop in main", launch], ["toolbar: the buttons are there", toolbar],
 	["forwards: the breakpoint, and a variable that changes", forwards], ["backwards: reverse, step back, out of the call", backwards],
-	["last-write: of an expression", lastWrite], ["watch: last write from its menu", watched], ["variable: last write from its menu", variable],
+	["last-write: of an expression", lastWrite], ["variable: last write from its menu", variable],
 	["bookmark: in the timeline, and gone to", bookmark], ["log-all: the debug console has all lines", logAll], ["event: run there and back", startAndEnd],
 	["recordings: the view", library], ["stop: the session ends", stop],
 ];

@@ -5,8 +5,9 @@
  * Each test has its own mock server (tests/web/mock), or with {real: [[argv], {c: SOURCE}, {make: WORDS}, ...]} a hermitd of its own with recordings of these programs
  * (real.mjs; login() gives a link that logs in, data is its directory), and its own browser context. Whatever the page writes as an error to the console, each
  * exception nobody caught, each dialog (hostile strings must not run) and each answer of 500 fails it; allow is for errors that a test wants. */
+import {execFileSync} from "node:child_process";
 import {createRequire} from "node:module";
-import {existsSync} from "node:fs";
+import {copyFileSync, existsSync, mkdirSync} from "node:fs";
 import {fileURLToPath} from "node:url";
 import {dirname, join, resolve} from "node:path";
 import assert from "node:assert/strict";
@@ -19,6 +20,20 @@ export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const STEP_MS = 20000;
 
 export class Skipped extends Error {}
+
+/** Installs the driver of the browser into build/ when it is not there. */
+export function install() {
+	if (existsSync(join(MODULES, "node_modules/playwright-core")) && existsSync(join(MODULES, "node_modules/axe-core")))
+		return;
+	mkdirSync(MODULES, {recursive: true});
+	for (const name of ["package.json", "package-lock.json"])
+		copyFileSync(join(HERE, name), join(MODULES, name));
+	try {
+		execFileSync("npm", ["ci", "--no-audit", "--no-fund"], {cwd: MODULES, stdio: "pipe", timeout: 300000});
+	} catch (error) {
+		console.error(`npm ci failed: ${String(error.stderr ?? error).trim().split("\n").at(-1)}`);
+	}
+}
 
 /** Why the tests cannot run here, or null. */
 export function missing() {
