@@ -180,8 +180,8 @@ void stack_plain(struct dap *d, bool hex)
 }
 
 /* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
- * the recording, which are a stranger's (those of Rust fail for types of C++, so they see none). So are names and macros in its debugging information, which are expressions too and pass no guard: gdb 14's function
- * that runs commands of this machine is replaced by one that refuses. */
+ * the recording, which are a stranger's. Those of Rust fail for types of C++, so they see none. Names and macros in the debugging information of a
+ * recording are expressions too, and pass no guard: gdb 14's function that runs commands of this machine is replaced by one that refuses. */
 static const char *const scripts[] = {
 	"exec('class HermitNoShell(gdb.Function):\\n  def invoke(self, *args):\\n    raise gdb.GdbError(\"$_shell would run commands of this machine\")'); "
 	"HermitNoShell('_shell')",
