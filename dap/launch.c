@@ -206,6 +206,20 @@ static int make_dir(struct dap *d)
 	return errinfo_set_r(&d->ei, -errno, "cannot make a directory for the replay's socket in $XDG_RUNTIME_DIR, $TMPDIR or /tmp");
 }
 
+/* Once gdb is connected nobody needs the socket's name: an adapter that is killed leaves nothing behind. */
+static void remove_dir(struct dap *d)
+{
+	char *socket CLEANUP(freep) = d->dir ? os_asprintf("%s/gdb", d->dir) : NULL;
+
+	if (!d->dir)
+		return;
+	if (socket)
+		(void)unlink(socket);
+	(void)rmdir(d->dir);
+	freep(&d->dir);
+	d->dir = NULL;
+}
+
 /* Words for the server. "main" and "entry" are reached by gdb. */
 static int start_server(struct dap *d, const char *process, const char *stop_at)
 {
@@ -263,6 +277,7 @@ static int enter(struct dap *d, const char *gdb, const char *program, const char
 		stack_setup(d);
 	if (r >= 0)
 		r = connect_gdb(d, target);
+	remove_dir(d);
 	if (r < 0)
 		return r;
 	d->state = DAP_CONFIG;
@@ -280,15 +295,7 @@ static void leave(struct dap *d)
 	mi_freep(&d->mi);
 	d->mi = NULL;
 	server_stop(d);
-	if (d->dir) {
-		char *socket CLEANUP(freep) = os_asprintf("%s/gdb", d->dir);
-
-		if (socket)
-			(void)unlink(socket);
-		(void)rmdir(d->dir);
-		freep(&d->dir);
-		d->dir = NULL;
-	}
+	remove_dir(d);
 }
 
 /* A launch that failed can be tried again. */
