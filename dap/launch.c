@@ -220,7 +220,27 @@ static void remove_dir(struct dap *d)
 	d->dir = NULL;
 }
 
-/* Words for the server. "main" and "entry" are reached by gdb. */
+/* A place that the server begins at by itself, as `hermit replay -g` does. */
+static bool server_begins_at(const char *stop_at)
+{
+	if (strcmp(stop_at, "crash") == 0 || strcmp(stop_at, "end") == 0)
+		return true;
+	return *stop_at >= '0' && *stop_at <= '9' && !stop_at[strspn(stop_at, "0123456789abcdefx!+:*")];
+}
+
+/* What the session goes to when it has begun (run.c): a time, a bookmark. The rest is known to be right; what is none is an error of launch. */
+static int check_place(struct dap *d, const char *stop_at)
+{
+	char *position CLEANUP(freep) = NULL;
+	int r;
+
+	if (strcmp(stop_at, "entry") == 0 || strcmp(stop_at, "main") == 0 || server_begins_at(stop_at))
+		return 0;
+	r = places_find(d, stop_at, &position);
+	return r < 0 ? r : jsonx_set_bool(d->launch, "seeks", true);
+}
+
+/* Words for the server. The other places are reached by gdb. */
 static int start_server(struct dap *d, const char *process, const char *stop_at)
 {
 	const char *words[8];
@@ -233,7 +253,7 @@ static int start_server(struct dap *d, const char *process, const char *stop_at)
 		words[n++] = "-p";
 		words[n++] = process;
 	}
-	if (stop_at && strcmp(stop_at, "entry") && strcmp(stop_at, "main")) {
+	if (server_begins_at(stop_at)) {
 		words[n++] = "-g";
 		words[n++] = stop_at;
 	}
@@ -305,6 +325,7 @@ static void undo(struct dap *d)
 
 	d->state = DAP_READY;
 	leave(d);
+	places_forget(d);
 	jsonx_unrefp(&d->launch);
 	freep(&d->recording);
 	d->launch = NULL;
@@ -322,6 +343,8 @@ static int launch_from(struct dap *d, const struct launch_args *a)
 		r = text_of(d, a->process, "process", &process);
 	if (r >= 0)
 		r = choose_stop(d, a, crashed, &stop_at);
+	if (r >= 0)
+		r = check_place(d, stop_at);
 	if (r < 0)
 		return r;
 	if (a->server)

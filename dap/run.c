@@ -221,6 +221,15 @@ static int await_stop(struct dap *d)
 	return 0;
 }
 
+/* On the way of a leap gdb sees no library come or go. */
+static int look_libraries(struct dap *d)
+{
+	struct errinfo ignored = { 0 };
+	int r = d->run->arm ? mi_console(d->mi, NULL, &ignored, "sharedlibrary") : 0;
+
+	return r == -EREMOTEIO ? 0 : r < 0 ? errinfo_set(&d->ei, r, "%s", ignored.text) : r;
+}
+
 static int run_and_wait(struct dap *d, const struct run_request *rq, const char *arm, json_t **ret)
 {
 	int r = start(d, rq, arm);
@@ -236,7 +245,8 @@ static int run_and_wait(struct dap *d, const struct run_request *rq, const char 
 	else
 		jsonx_unrefp(&d->run->stop);
 	d->run->stop = NULL;
-	return d->cancelled ? ERR_INTERRUPTED : 0;
+	r = look_libraries(d);
+	return r < 0 ? r : d->cancelled ? ERR_INTERRUPTED : 0;
 }
 
 int run_quietly(struct dap *d, const struct run_request *rq, json_t **ret)
@@ -351,8 +361,10 @@ static int judge(struct dap *d, struct run_stop *s)
 /* Shows a stop to the client, or goes on. What gdb cannot tell of it does not keep it from the client. */
 static int present(struct dap *d, struct run_stop *s)
 {
-	int r = judge(d, s);
+	int r = look_libraries(d);
 
+	if (r >= 0)
+		r = judge(d, s);
 	if (r == -EREMOTEIO) {
 		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
 		r = s->reason ? 0 : run_stop_name(s, stop_reason_of(s->kind), "Stopped");
@@ -446,6 +458,10 @@ static int enter(struct dap *d)
 
 	if (strcmp(stop_at, "main") == 0)
 		r = run_to_main(d);
+	else if (json_is_true(json_object_get(d->launch, "seeks")))
+		r = places_seek(d, stop_at);
+	if (r == -EREMOTEIO && d->ei.text[0])
+		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
 	if (r == -EREMOTEIO) /* the program has no main that anybody knows */
 		r = present_here(d, stop_at);
 	return r;

@@ -91,6 +91,20 @@ def test_stop_event(t):
     assert seen[0] == seen[1]
 
 
+def test_stop_place(t):
+    """Times and bookmarks, which the session goes to by itself; one of another recording is none of this one."""
+    c, stop = stop_of(t, "steps", "12h")
+    assert "exit status 0" in stop["description"], stop
+    assert c.at()[0] == "__GI__exit", c.at()  # libraries that came on the way are known
+    c.go("hermit/seek", place=40)
+    c.request("hermit/addBookmark", {"text": "to begin with"})
+    begin = c.request("hermit/where")["position"]
+    other = t.client()
+    assert "no place" in other.refused("launch", {"recording": t.recording("crash"), "stopAt": "to begin with"})["message"]
+    stop = other.open({"recording": t.recording("steps"), "stopAt": "to begin with"})
+    assert "to begin with" in stop["description"] and other.request("hermit/where")["position"] == begin, (stop, begin)
+
+
 def test_stop_refused(t):
     """What cannot be: the launch is refused in words, and can be tried again."""
     c = t.client()
