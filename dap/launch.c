@@ -228,13 +228,13 @@ static bool server_begins_at(const char *stop_at)
 	return *stop_at >= '0' && *stop_at <= '9' && !stop_at[strspn(stop_at, "0123456789abcdefx!+:*")];
 }
 
-/* What the session goes to when it has begun (run.c): a time, a bookmark. The rest is known to be right; what is none is an error of launch. */
-static int check_place(struct dap *d, const char *stop_at)
+/* What the session goes to when it has begun (run.c): a time, a bookmark; all places of a server that we do not start. What is none is an error of launch. */
+static int check_place(struct dap *d, const char *stop_at, bool served)
 {
 	char *position CLEANUP(freep) = NULL;
 	int r;
 
-	if (strcmp(stop_at, "entry") == 0 || strcmp(stop_at, "main") == 0 || server_begins_at(stop_at))
+	if (strcmp(stop_at, "entry") == 0 || strcmp(stop_at, "main") == 0 || strcmp(stop_at, "crash") == 0 || (!served && server_begins_at(stop_at)))
 		return 0;
 	r = places_find(d, stop_at, &position);
 	return r < 0 ? r : jsonx_set_bool(d->launch, "seeks", true);
@@ -344,7 +344,7 @@ static int launch_from(struct dap *d, const struct launch_args *a)
 	if (r >= 0)
 		r = choose_stop(d, a, crashed, &stop_at);
 	if (r >= 0)
-		r = check_place(d, stop_at);
+		r = check_place(d, stop_at, a->server);
 	if (r < 0)
 		return r;
 	if (a->server)
