@@ -31,32 +31,21 @@ def test_no_shell(t):
     assert not os.path.exists(mark)
 
 
+def stop_server(c):
+    replay = [p for p in client.children(c.adapter.process.pid) if "--gdbserver-socket" in client.command(p)]
+    assert replay, "no replay server"
+    for pid in replay:
+        os.kill(pid, signal.SIGSTOP)
+
+
 def test_server_hangs(t):
     """A replay server that answers no more does not keep the session from its end, whatever waits in line before that."""
     c = t.launch("steps")
     c.adapter.expect = "it was told to go"
-    replay = [p for p in client.children(c.adapter.process.pid) if "--gdbserver-socket" in client.command(p)]
     at = c.top()["instructionPointerReference"]
-    assert replay, "no replay server"
-    for pid in replay:
-        os.kill(pid, signal.SIGSTOP)
+    stop_server(c)
     waiting = [c.send("readMemory", {"memoryReference": at, "offset": n * 4096, "count": 4096}) for n in (1, 2, 3)]
     time.sleep(0.3)
     c.answer(c.send("disconnect", {}), 10)
     assert [c.answer(seq)["message"] for seq in waiting] == ["cancelled"] * 3, [c.answer(seq) for seq in waiting]
-    c.adapter.wait()
-
-
-def test_server_hangs_in_log_all(t):
-    """The same while a run without the client is cleaned up."""
-    c = t.launch("long")
-    c.adapter.expect = "it was told to go"
-    waiting = c.send("hermit/logAll", {"location": "main", "logMessage": "here"})
-    c.event("progressStart")
-    for pid in client.children(c.adapter.process.pid):
-        if "--gdbserver-socket" in client.command(pid):
-            os.kill(pid, signal.SIGSTOP)
-    time.sleep(0.3)
-    c.answer(c.send("disconnect", {}), 10)
-    assert c.answer(waiting)["message"] == "cancelled", c.answer(waiting)
     c.adapter.wait()
