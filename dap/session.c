@@ -34,11 +34,27 @@ static void interrupt_work(struct dap *d)
 		mi_interrupt(d->mi);
 }
 
-static void answer_cancelled(struct dap *d, size_t at)
+static bool is_end(const json_t *request)
+{
+	return strcmp(command_of(request), "disconnect") == 0 || strcmp(command_of(request), "terminate") == 0;
+}
+
+/* The request of the queue: new reference. */
+static json_t *take_waiting(struct dap *d, size_t at)
 {
 	json_t *request = json_incref(json_array_get(d->queue, at));
 
 	(void)json_array_remove(d->queue, at);
+	if (d->ends && is_end(request))
+		d->ends--;
+	d->leaving = d->ends > 0 || d->gone;
+	return request;
+}
+
+static void answer_cancelled(struct dap *d, size_t at)
+{
+	json_t *request = take_waiting(d, at);
+
 	dap_respond(d, request, ERR_INTERRUPTED, NULL);
 	jsonx_unrefp(&request);
 }
@@ -86,7 +102,8 @@ static bool take_urgent(struct dap *d, const json_t *request)
 		dap_respond(d, request, 0, NULL);
 		return true;
 	}
-	if (strcmp(command, "disconnect") == 0 || strcmp(command, "terminate") == 0) {
+	if (is_end(request)) {
+		d->ends++;
 		d->leaving = true;
 		interrupt_work(d);
 	}
@@ -106,9 +123,9 @@ static void take_message(struct dap *d, json_t *msg)
 		return;
 	}
 	log_debug("request %s", command_of(msg));
-	if (d->current && take_urgent(d, msg))
+	if (!d->idle && take_urgent(d, msg))
 		return;
-	if (json_array_size(d->queue) >= QUEUE_MAX || json_array_append(d->queue, msg) < 0) {
+	if ((json_array_size(d->queue) >= QUEUE_MAX && !(d->leaving && is_end(msg))) || json_array_append(d->queue, msg) < 0) {
 		(void)errinfo_set(&d->ei, ERR_LIMIT, "too many requests wait");
 		dap_respond(d, msg, ERR_LIMIT, NULL);
 	}
@@ -186,7 +203,8 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			[TO_STOP] = { .fd = d->gone ? -1 : d->opt.stop, .events = POLLIN },
 		};
 		uint64_t now = dap_now_ns();
-		int left = timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
+		/* what ends the session may have been read in an earlier wait */
+		int left = d->leaving ? 0 : timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
 		int n = poll(p, N_FDS, left), r = 0;
 
 		if (n < 0 && errno != EINTR)
@@ -311,7 +329,6 @@ static int terminate(struct dap *d, const void *args, json_t *body)
 		return errinfo_set(&d->ei, -EINVAL, "nothing is being debugged yet");
 	if (d->state != DAP_ENDED)
 		dap_end(d, NULL);
-	d->leaving = false;
 	return 0;
 }
 DAP_METHOD_PLAIN(terminate);
@@ -350,15 +367,14 @@ static int call_method(struct dap *d, const struct dap_request *rq, const json_t
 
 static void dispatch(struct dap *d)
 {
-	json_t *request CLEANUP(jsonx_unrefp) = json_incref(json_array_get(d->queue, 0));
+	json_t *request CLEANUP(jsonx_unrefp) = take_waiting(d, 0);
 	json_t *body CLEANUP(jsonx_unrefp) = json_object();
 	const char *wire = command_of(request);
 	const struct dap_request *rq = dap_request_find(wire);
 	int r;
 
-	(void)json_array_remove(d->queue, 0);
 	d->ei = (struct errinfo){ 0 };
-	d->cancelled = d->leaving = false;
+	d->cancelled = false;
 	d->current = json_integer_value(json_object_get(request, "seq"));
 	d->announce = str_has_prefix(wire, "hermit/") || strcmp(wire, "evaluate") == 0;
 	if (!rq)
@@ -382,8 +398,11 @@ static void dispatch(struct dap *d)
 static int idle(struct dap *d)
 {
 	int run = run_timeout(d), output = output_timeout(d);
-	int r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+	int r;
 
+	d->idle = true;
+	r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+	d->idle = false;
 	if (r >= 0 && !json_array_size(d->queue) && !run_has_stop(d))
 		output_tick(d);
 	return r;
@@ -393,7 +412,7 @@ static int step_session(struct dap *d)
 {
 	int r = 0;
 
-	if (run_has_stop(d) && d->state == DAP_RUNNING)
+	if (run_has_stop(d) && d->state == DAP_RUNNING && !d->leaving)
 		r = run_stopped(d);
 	else if (json_array_size(d->queue))
 		dispatch(d);
