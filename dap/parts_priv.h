@@ -92,7 +92,7 @@ void children_setup(struct dap *d);
 int places_new(struct dap_places **ret) MUST_CHECK;
 void places_free(struct dap_places *p);
 /* The session stands somewhere new (after each stop that the client sees), or is about to leave. */
-void places_stopped(struct dap *d, enum run_kind kind);
+void places_stopped(struct dap *d);
 void places_leaving(struct dap *d, enum run_kind kind);
 /* A line of the debug console that begins with one of our words: 1 = dealt with; 0 = none of ours. */
 int places_word(struct dap *d, int64_t frame_id, const char *line, json_t *body) MUST_CHECK;

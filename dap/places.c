@@ -68,9 +68,8 @@ void places_leaving(struct dap *d, enum run_kind kind)
 		log_debug("the place that is left is not known: %s", ei.text);
 }
 
-void places_stopped(struct dap *d, enum run_kind kind)
+void places_stopped(struct dap *d)
 {
-	(void)kind;
 	d->places->navigating = false;
 }
 
