@@ -105,6 +105,19 @@ static int check_reverse(struct dap *d)
 	return 0;
 }
 
+/* gdb takes what stands behind a bar for a command of this machine. */
+static int check_target(struct dap *d, const char *target)
+{
+	const char *begin = target + strspn(target, " \t");
+
+	if (*begin != '|' && *begin)
+		return 0;
+	return errinfo_set(&d->ei, -EINVAL,
+			   "'%.80s' is no server: wanted is HOST:PORT or the path of a socket. One on another machine is reached through a tunnel "
+			   "(ssh -L PORT:localhost:PORT MACHINE, then localhost:PORT); no command is run here",
+			   target);
+}
+
 static int connect_gdb(struct dap *d, const char *target)
 {
 	json_t *where CLEANUP(jsonx_unrefp) = NULL;
@@ -285,8 +298,10 @@ static void say_process(struct dap *d)
 static int enter(struct dap *d, const char *gdb, const char *program, const char *target)
 {
 	struct buf quoted CLEANUP(buf_done) = { 0 };
-	int r = start_gdb(d, gdb);
+	int r = check_target(d, target);
 
+	if (r >= 0)
+		r = start_gdb(d, gdb);
 	if (r >= 0 && program) {
 		mi_quote(&quoted, program);
 		r = mi_command(d->mi, NULL, &d->ei, "-file-exec-and-symbols %s", buf_cstr(&quoted));

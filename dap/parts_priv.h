@@ -92,7 +92,7 @@ void children_setup(struct dap *d);
 int places_new(struct dap_places **ret) MUST_CHECK;
 void places_free(struct dap_places *p);
 /* The session stands somewhere new (after each stop that the client sees), or is about to leave. */
-void places_stopped(struct dap *d, enum run_kind kind);
+void places_stopped(struct dap *d);
 void places_leaving(struct dap *d, enum run_kind kind);
 /* Is there such a place, as users write it? *ret: of a bookmark its position (owned), NULL for others. -EINVAL, -ENOENT with d->ei. */
 int places_find(struct dap *d, const char *text, char **ret) MUST_CHECK;

@@ -74,9 +74,8 @@ void places_forget(struct dap *d)
 	d->places->recorded = NULL;
 }
 
-void places_stopped(struct dap *d, enum run_kind kind)
+void places_stopped(struct dap *d)
 {
-	(void)kind;
 	d->places->navigating = false;
 }
 

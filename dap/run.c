@@ -26,6 +26,7 @@ struct dap_run {
 	bool halted;        /* run_halt() has stopped it: run_resume() goes on */
 	enum { ENTRY_NONE, ENTRY_FIRST, ENTRY_AGAIN } want_entry;
 	bool lost;
+	bool moved;         /* the client's frames have ended, and it was told of no stop since */
 	int64_t temporary;  /* number of the breakpoint at main, 0 = none */
 	struct run_where where;
 };
@@ -115,6 +116,7 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 		return r;
 	stack_forget(d);
 	sources_forget(d);
+	d->run->moved = true;
 	return go(d);
 }
 
@@ -122,6 +124,8 @@ static int start_for_client(struct dap *d, const struct run_request *rq, const c
 {
 	int r;
 
+	if (d->state == DAP_CONFIG)
+		return errinfo_set(&d->ei, -EINVAL, "the session has not begun: configurationDone comes first");
 	places_leaving(d, rq->kind);
 	r = start(d, rq, arm);
 	if (r >= 0 && d->announce)
@@ -261,6 +265,20 @@ int run_quietly_to(struct dap *d, const char *place)
 	return run_and_wait(d, &rq, place, NULL);
 }
 
+int run_back_to(struct dap *d, const char *place)
+{
+	bool cancelled = d->cancelled;
+	int r;
+
+	do { /* the way back is not what the user wants to stop, however often */
+		d->cancelled = false;
+		r = run_quietly_to(d, place);
+		cancelled |= d->cancelled;
+	} while (r == ERR_INTERRUPTED && !d->leaving);
+	d->cancelled = cancelled;
+	return r;
+}
+
 /* True: the stop is the one that send_pause() asked for. */
 static bool is_pause(const struct dap_run *r, const json_t *stop)
 {
@@ -342,11 +360,11 @@ static void drop_temporary(struct dap *d)
 static int judge(struct dap *d, struct run_stop *s)
 {
 	struct dap_run *r = d->run;
-	int ret = look_where(d);
+	int ret = stop_thread(d, s->mi, &s->thread);
 
-	if (ret >= 0)
-		ret = stop_thread(d, s->mi, &s->thread);
 	r->where.thread_id = s->thread;
+	if (ret >= 0)
+		ret = look_where(d);
 	if (ret >= 0 && !s->reason)
 		ret = stop_name(d, s);
 	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary) {
@@ -358,7 +376,7 @@ static int judge(struct dap *d, struct run_stop *s)
 	return ret >= 0 ? except_judge(d, s) : ret;
 }
 
-/* Shows a stop to the client, or goes on. What gdb cannot tell of it does not keep it from the client. */
+/* Shows a stop to the client. What gdb cannot tell of it does not keep it from the client. */
 static int present(struct dap *d, struct run_stop *s)
 {
 	int r = look_libraries(d);
@@ -367,18 +385,18 @@ static int present(struct dap *d, struct run_stop *s)
 		r = judge(d, s);
 	if (r == -EREMOTEIO) {
 		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
+		d->ei = (struct errinfo){ 0 };
 		r = s->reason ? 0 : run_stop_name(s, stop_reason_of(s->kind), "Stopped");
 	}
-	if (r >= 0 && s->go_on && !d->run->pausing)
-		return go(d);
 	if (r < 0)
 		return r;
 	drop_temporary(d);
 	dap_progress_end(d);
 	output_upto(d, d->run->where.event);
-	places_stopped(d, s->kind);
+	places_stopped(d);
 	stack_stopped(d, s);
 	stop_tell(d, s);
+	d->run->moved = false;
 	sources_stopped(d);
 	return 0;
 }
@@ -428,27 +446,42 @@ static int run_to_main(struct dap *d)
 	return r < 0 ? r : start(d, &rq, NULL);
 }
 
+/* gdb was told of no signal at the crash. */
+static int name_crash(struct dap *d, struct run_stop *s)
+{
+	struct buf b CLEANUP(buf_done) = { 0 };
+	int r = look_where(d), status = (int)d->run->where.status;
+
+	if (r < 0)
+		return r;
+	if (status >= 0 && WIFSIGNALED(status))
+		buf_printf(&b, "SIG%s is about to end the process", sigabbrev_np(WTERMSIG(status)) ?: "?");
+	else
+		buf_printf(&b, "The process is about to end");
+	return run_stop_name(s, "exception", buf_cstr(&b));
+}
+
 /* The session stands where it shall: no run has led here. */
 static int present_here(struct dap *d, const char *stop_at)
 {
 	json_t *none CLEANUP(jsonx_unrefp) = json_object();
 	struct run_stop s CLEANUP(run_stop_done) = { .mi = none, .kind = RUN_ENTRY };
-	bool crash = strcmp(stop_at, "crash") == 0;
-	struct buf b CLEANUP(buf_done) = { 0 };
-	int r = none ? look_where(d) : -ENOMEM;
+	int r = none ? 0 : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	if (crash && d->run->where.status >= 0 && WIFSIGNALED((int)d->run->where.status))
-		buf_printf(&b, "SIG%s is about to end the process", sigabbrev_np(WTERMSIG((int)d->run->where.status)) ?: "?");
-	else if (d->run->where.at_start)
-		buf_printf(&b, "Start of the process");
-	else if (d->run->where.at_end)
-		stop_put_ending(&b, d->run->where.status);
-	else
-		buf_printf(&b, "Place of the recording");
-	r = run_stop_name(&s, crash ? "exception" : "entry", buf_cstr(&b));
+	if (r >= 0 && strcmp(stop_at, "crash") == 0)
+		r = name_crash(d, &s);
 	return r < 0 ? r : present(d, &s);
+}
+
+int run_tell_moved(struct dap *d)
+{
+	json_t *none CLEANUP(jsonx_unrefp) = NULL;
+	struct run_stop s CLEANUP(run_stop_done) = { .kind = RUN_PLACE, .describe = "Back at the place of before" };
+
+	if (!d->run->moved || d->state != DAP_STOPPED || d->run->want_entry || d->run->stop)
+		return 0;
+	s.mi = none = json_object();
+	return none ? present(d, &s) : -ENOMEM;
 }
 
 static int enter(struct dap *d)
@@ -471,6 +504,7 @@ void run_want_restart(struct dap *d)
 {
 	d->run->want_entry = ENTRY_AGAIN;
 	d->run->halted = false;
+	d->run->moved = true; /* should it come to nothing */
 	d->state = DAP_STOPPED;
 }
 

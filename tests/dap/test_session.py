@@ -112,7 +112,7 @@ def test_stop_refused(t):
     for arguments, word in (({"recording": "nonsense"}, "nonsense"), ({"recording": ident, "process": 4}, "4"), ({"recording": ident, "stopAt": "nowhere"}, "nowhere"),
                             ({"recording": ident, "stopAt": "crash"}, "crash"), ({"recording": ident, "stopAt": 99999999}, "99999999"),
                             ({"recording": ident, "gdb": "/nonexistent/gdb"}, "/nonexistent/gdb"), ({"recording": ident, "stopAt": [1]}, "stopAt"),
-                            ({"recording": 5}, "recording"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1")):
+                            ({"recording": 5}, "recording"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1"), ({"recording": ident, "server": " | true"}, "ssh -L")):
         try:
             c.open(arguments)
             raise AssertionError("launch %r was not refused" % arguments)
@@ -259,6 +259,9 @@ def test_unknown_requests(t):
         assert name[:20] in c.refused(name, {}, valid=False)["message"] or not name
     for arguments in ([], "text", 5, True, {"threadId": "one"}, {"threadId": 1.5}, {"threadId": {}}, {"granularity": 5}):
         c.refused("next", arguments, valid=False)
+    for name, arguments in (("next", {"granularity": "line\0"}), ("evaluate", {"expression": "total\0 = 1"}), ("launch\0", {}), ("next", {"threadId": "\0"}),
+                            ("setBreakpoints", {"source": {"path": t.source("steps")}, "breakpoints": [{"line": 1, "condition": "\0"}]})):
+        c.refused(name, arguments, valid=False)
     assert c.at()[0] == "main"
 
 
@@ -359,6 +362,10 @@ def test_attach_refused(t):
             raise AssertionError("attach %r was not refused" % arguments)
         except Refused as e:
             assert e.response["message"]
+    mark = os.path.join(t.run_dir, "touched")
+    for target in ("|touch " + mark, "  | touch " + mark, "|", ""):
+        assert "ssh -L" in c.refused("attach", {"target": target})["message"]
+    assert not os.path.exists(mark)
     c.open({"recording": t.recording("steps"), "stopAt": "main"})
 
 
