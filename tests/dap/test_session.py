@@ -112,7 +112,7 @@ def test_stop_refused(t):
     for arguments, word in (({"recording": "nonsense"}, "nonsense"), ({"recording": ident, "process": 4}, "4"), ({"recording": ident, "stopAt": "nowhere"}, "nowhere"),
                             ({"recording": ident, "stopAt": "crash"}, "crash"), ({"recording": ident, "stopAt": 99999999}, "99999999"),
                             ({"recording": ident, "gdb": "/nonexistent/gdb"}, "/nonexistent/gdb"), ({"recording": ident, "stopAt": [1]}, "stopAt"),
-                            ({"recording": 5}, "recording"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1"), ({"recording": ident, "server": " | true"}, "ssh -L")):
+                            ({"recording": 5}, "recording"), ({"recording": ident, "output": "loud"}, "loud"), ({"recording": ident, "processes": "some"}, "some"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1"), ({"recording": ident, "server": " | true"}, "ssh -L")):
         try:
             c.open(arguments)
             raise AssertionError("launch %r was not refused" % arguments)
