@@ -27,7 +27,7 @@ struct dap_run {
 	enum { ENTRY_NONE, ENTRY_FIRST, ENTRY_AGAIN } want_entry;
 	bool lost;
 	bool moved;         /* the client's frames have ended, and it was told of no stop since */
-	int64_t temporary;  /* number of the breakpoint at main, 0 = none */
+	struct entry entry; /* the breakpoint on the way to main */
 	struct run_where where;
 };
 
@@ -351,9 +351,20 @@ static void drop_temporary(struct dap *d)
 	struct errinfo ignored = { 0 };
 
 	/* it is gone when it was hit */
-	if (d->run->temporary && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, d->run->temporary) < 0)
+	if (d->run->entry.number && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, d->run->entry.number) < 0)
 		log_debug("breakpoint at main: %s", ignored.text);
-	d->run->temporary = 0;
+	d->run->entry.number = 0;
+}
+
+/* On the way to main: its breakpoint is gone with the hit. */
+static int judge_entry(struct dap *d, struct run_stop *s)
+{
+	struct entry *e = &d->run->entry;
+	const char *place = e->at == ENTRY_MAIN ? "main" : "Entry point of the program: nobody knows its main";
+	int r = entry_next(d, e);
+
+	s->go_on = e->number;
+	return r < 0 ? r : run_stop_name(s, "entry", place);
 }
 
 /* Names, numbers, verdicts of the parts. */
@@ -367,10 +378,8 @@ static int judge(struct dap *d, struct run_stop *s)
 		ret = look_where(d);
 	if (ret >= 0 && !s->reason)
 		ret = stop_name(d, s);
-	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary) {
-		r->temporary = 0; /* gone with the hit */
-		return run_stop_name(s, "entry", "main");
-	}
+	if (ret >= 0 && r->entry.number && mi_int(s->mi, "bkptno", 0) == r->entry.number)
+		return judge_entry(d, s);
 	if (ret >= 0)
 		ret = breaks_judge(d, s);
 	return ret >= 0 ? except_judge(d, s) : ret;
@@ -418,30 +427,10 @@ void run_want_entry(struct dap *d)
 	d->run->want_entry = ENTRY_FIRST;
 }
 
-/* The names that a program's own main has. A Go program has both; what C calls main is the runtime's there. */
-static const char *const mains[] = { "main.main", "main" };
-
-static int break_at_main(struct dap *d)
-{
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	int r = -EREMOTEIO;
-
-	for (size_t i = 0; i < ARRAY_SIZE(mains) && r == -EREMOTEIO; i++) {
-		struct errinfo why = { 0 };
-
-		r = mi_command(d->mi, &j, &why, "-break-insert -t %s", mains[i]);
-		if (r < 0)
-			log_debug("%s: %s", mains[i], why.text);
-	}
-	if (r >= 0)
-		d->run->temporary = mi_int(json_object_get(j, "bkpt"), "number", 0);
-	return r;
-}
-
 static int run_to_main(struct dap *d)
 {
 	struct run_request rq = { .kind = RUN_ENTRY, .command = "-exec-continue", .title = "Running to main" };
-	int r = break_at_main(d);
+	int r = entry_break(d, &d->run->entry);
 
 	return r < 0 ? r : start(d, &rq, NULL);
 }

@@ -94,4 +94,19 @@ const char *stop_reason_of(enum run_kind kind);
 void stop_put_ending(struct buf *b, int64_t status);
 void stop_tell(struct dap *d, struct run_stop *s);
 
+/* entry.c, for run.c: to the program's main by breakpoints of one hit. */
+enum entry_at {
+	ENTRY_MAIN,
+	ENTRY_START,  /* the program's entry point: there it may be known */
+	ENTRY_CALLER, /* the function of the C library that calls it */
+};
+struct entry {
+	enum entry_at at;
+	int64_t number; /* of the breakpoint that comes next, 0 = none */
+};
+/* At the start of the process: sets the first. -EREMOTEIO: nothing leads there. */
+int entry_break(struct dap *d, struct entry *e) MUST_CHECK;
+/* It was hit: e->number 0: this is where the way ends. */
+int entry_next(struct dap *d, struct entry *e) MUST_CHECK;
+
 #endif
