@@ -112,12 +112,18 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 	r = breaks_leaving(d, rq->kind, rq->reverse);
 	if (r >= 0)
 		r = keep_request(d->run, rq, arm);
-	if (r < 0)
-		return r;
+	if (r >= 0)
+		r = go(d);
+	if (r >= 0)
+		d->run->moved = true;
+	return r;
+}
+
+/* What the client holds of before the run is of no use any more. Not before it: a run that cannot begin takes nothing away. */
+static void forget_references(struct dap *d)
+{
 	stack_forget(d);
 	sources_forget(d);
-	d->run->moved = true;
-	return go(d);
 }
 
 static int start_for_client(struct dap *d, const struct run_request *rq, const char *arm)
@@ -235,6 +241,7 @@ static int run_and_wait(struct dap *d, const struct run_request *rq, const char 
 	d->state = r == ERR_GUEST_GONE || r == ERR_INTERRUPTED ? d->state : DAP_STOPPED;
 	if (r < 0)
 		return r;
+	forget_references(d);
 	if (ret)
 		*ret = d->run->stop;
 	else
@@ -396,6 +403,7 @@ int run_stopped(struct dap *d)
 						      .paused = is_pause(d->run, mi), .describe = d->run->describe };
 
 	d->state = DAP_STOPPED;
+	forget_references(d);
 	return present(d, &s);
 }
 
