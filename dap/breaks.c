@@ -289,7 +289,7 @@ static int parse_spec(struct dap *d, struct point *p)
 	p->logs = true;
 	r = log_parse(log, &parts, &d->ei);
 	if (r >= 0)
-		r = breaks_python(d);
+		r = python_check(d);
 	return r >= 0 ? log_define(d, p->id, parts, false) : r;
 }
 

@@ -72,7 +72,6 @@ struct dap_breaks {
 	bool reverse;      /* direction of the last run */
 	bool ran;          /* it was not looked at yet (hits) */
 	bool own;          /* a run of ours goes on: it counts no hits and shows no stop */
-	enum { PYTHON_UNKNOWN, PYTHON_THERE, PYTHON_NONE } python;
 	struct buf line;   /* of the console, begun by a log point */
 	json_t *lines;     /* array: log_all() gathers here; NULL else */
 	int64_t gathering; /* the log point it does that for */

@@ -291,6 +291,8 @@ static int enter(struct dap *d, const char *gdb, const char *program, const char
 	if (r >= 0)
 		stack_setup(d);
 	if (r >= 0)
+		r = python_setup(d);
+	if (r >= 0)
 		r = connect_gdb(d, target);
 	remove_dir(d);
 	if (r < 0)
