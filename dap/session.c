@@ -24,6 +24,11 @@ static const char *command_of(const json_t *request)
 	return s ? s : "";
 }
 
+static bool ends_session(const char *command)
+{
+	return strcmp(command, "disconnect") == 0 || strcmp(command, "terminate") == 0;
+}
+
 /* Something long goes on that the client wants ended. */
 static void interrupt_work(struct dap *d)
 {
@@ -86,7 +91,7 @@ static bool take_urgent(struct dap *d, const json_t *request)
 		dap_respond(d, request, 0, NULL);
 		return true;
 	}
-	if (strcmp(command, "disconnect") == 0 || strcmp(command, "terminate") == 0) {
+	if (ends_session(command)) {
 		d->leaving = true;
 		interrupt_work(d);
 	}
@@ -344,6 +349,15 @@ static int call_method(struct dap *d, const struct dap_request *rq, const json_t
 	return r < 0 ? r : r2;
 }
 
+/* One that waits will end the session: nothing before it may take long. */
+static bool end_waits(const struct dap *d)
+{
+	for (size_t i = 0; i < json_array_size(d->queue); i++)
+		if (ends_session(command_of(json_array_get(d->queue, i))))
+			return true;
+	return false;
+}
+
 static void dispatch(struct dap *d)
 {
 	json_t *request CLEANUP(jsonx_unrefp) = json_incref(json_array_get(d->queue, 0));
@@ -354,7 +368,8 @@ static void dispatch(struct dap *d)
 
 	(void)json_array_remove(d->queue, 0);
 	d->ei = (struct errinfo){ 0 };
-	d->cancelled = d->leaving = false;
+	d->cancelled = false;
+	d->leaving = end_waits(d);
 	d->current = json_integer_value(json_object_get(request, "seq"));
 	d->announce = str_has_prefix(wire, "hermit/") || strcmp(wire, "evaluate") == 0;
 	if (!rq)
@@ -461,8 +476,10 @@ int dap_serve(const struct dap_options *opt, struct errinfo *ei)
 	signal(SIGPIPE, SIG_IGN);
 	while (r >= 0 && !d.done)
 		r = step_session(&d);
-	if (r < 0)
+	if (r < 0) {
 		(void)errinfo_set(ei, r, "%s", d.ei.text[0] ? d.ei.text : err_str(r));
+		dap_end(&d, ei->text);
+	}
 	session_done(&d);
 	return r < 0 ? r : 0;
 }
