@@ -83,6 +83,9 @@ struct dap_breaks {
 struct point *point_of_number(struct dap *d, int64_t number);
 void point_free(struct point *p);
 
+/* Would a command of gdb's console that changes breakpoints (delete, condition ...) reach one of the client's, or of its exception filters? args: "3 5-7", "3 x > 1". */
+bool breaks_reaches(struct dap *d, const char *command, const char *args);
+
 /* Makes the client's points of a kind (and group) those of specs (array of objects, taken as they are); body gets "breakpoints". insert: gives p its
  * number, -EREMOTEIO with d->ei when gdb refuses. */
 typedef int (*point_insert)(struct dap *d, struct point *p);

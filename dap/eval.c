@@ -173,6 +173,8 @@ static int run_command(struct dap *d, const struct evaluation *e, const char *li
 		return errinfo_set(&d->ei, -EINVAL, "'%.100s' is no command of this console: hermit-help lists those that are", line);
 	if (strpbrk(line, "\r\n"))
 		return errinfo_set(&d->ei, -EINVAL, "one command at a time");
+	if (breaks_reaches(d, v.target, v.args))
+		return errinfo_set(&d->ei, -EPERM, "'%.100s' is not for this console: it is a breakpoint of the editor, which would not know of the change", line);
 	buf_printf(&command, "%s%s%s", v.target, *v.args && *v.args != '/' ? " " : "", v.args);
 	r = ask_console(d, e->thread, e->level, buf_cstr(&command), &out, &why);
 	if (r < 0)

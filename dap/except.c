@@ -352,6 +352,11 @@ static const struct filter *filter_of_number(const struct dap_except *e, int64_t
 	return NULL;
 }
 
+bool except_has(const struct dap *d, int64_t number)
+{
+	return filter_of_number(d->except, number) != NULL;
+}
+
 int except_value(struct dap *d, const char *expr, char **ret)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;

@@ -45,6 +45,8 @@ int breaks_log_all(struct dap *d, const char *location, const char *condition, c
 int except_new(struct dap_except **ret) MUST_CHECK;
 void except_free(struct dap_except *e);
 int except_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
+/* One of the filters that are on has this breakpoint of gdb's. */
+bool except_has(const struct dap *d, int64_t number);
 /* exceptionBreakpointFilters of the capabilities: new reference. */
 json_t *except_filters(void);
 
