@@ -29,6 +29,7 @@ static const char *const settings[] = {
 	"-gdb-set breakpoint always-inserted on",
 	"-gdb-set breakpoint pending on",
 	"-gdb-set remotetimeout 3600",
+	"-gdb-set tcp connect-timeout 5", /* so long it tries again: a server may be about to start */
 	"-gdb-set unwindonsignal on",
 	"-gdb-set print static-members on",
 	"-enable-pretty-printing",
