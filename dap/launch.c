@@ -29,6 +29,7 @@ static const char *const settings[] = {
 	"-gdb-set breakpoint always-inserted on",
 	"-gdb-set breakpoint pending on",
 	"-gdb-set remotetimeout 3600",
+	"-gdb-set tcp connect-timeout 5", /* so long it tries again: a server may be about to start */
 	"-gdb-set unwindonsignal on",
 	"-gdb-set print static-members on",
 	"-enable-pretty-printing",
@@ -310,6 +311,8 @@ static int enter(struct dap *d, const char *gdb, const char *program, const char
 		r = sources_setup(d);
 	if (r >= 0)
 		stack_setup(d);
+	if (r >= 0)
+		r = python_setup(d);
 	if (r >= 0)
 		r = connect_gdb(d, target);
 	remove_dir(d);
