@@ -33,7 +33,7 @@ enum dap_state {
 /* What the client said in initialize. */
 struct dap_client {
 	bool lines_at_1, columns_at_1; /* default: true */
-	bool progress, start_debugging, memory_event, invalidated, ansi;
+	bool progress, start_debugging, memory_event;
 	bool uris;         /* pathFormat: paths are URIs */
 	bool machine_code; /* it shows machine code by itself (disassemble), as VS Code does */
 };
@@ -73,7 +73,9 @@ struct dap {
 	int64_t current; /* seq of the request being answered, 0 = none */
 	bool cancelled;  /* it, or what runs, was cancelled: pass ERR_INTERRUPTED up */
 	bool announce;   /* the current request does not imply that the guest runs: the client is told when it does */
-	bool leaving;    /* what goes on shall end: disconnect or terminate waits, or the client is gone */
+	bool idle;       /* nothing is done but waiting: messages need no hurry */
+	unsigned ends;   /* disconnect and terminate in the queue that came while something was done: what is before them is cancelled */
+	bool leaving;    /* what goes on shall end: one of those waits, or the client is gone */
 	bool gone;       /* the client is: nothing can be read or written */
 	bool done;       /* the session ends when the current request is answered */
 	struct dap_progress progress;

@@ -105,6 +105,19 @@ static int check_reverse(struct dap *d)
 	return 0;
 }
 
+/* gdb takes what stands behind a bar for a command of this machine. */
+static int check_target(struct dap *d, const char *target)
+{
+	const char *begin = target + strspn(target, " \t");
+
+	if (*begin != '|' && *begin)
+		return 0;
+	return errinfo_set(&d->ei, -EINVAL,
+			   "'%.80s' is no server: wanted is HOST:PORT or the path of a socket. One on another machine is reached through a tunnel "
+			   "(ssh -L PORT:localhost:PORT MACHINE, then localhost:PORT); no command is run here",
+			   target);
+}
+
 static int connect_gdb(struct dap *d, const char *target)
 {
 	json_t *where CLEANUP(jsonx_unrefp) = NULL;
@@ -220,7 +233,27 @@ static void remove_dir(struct dap *d)
 	d->dir = NULL;
 }
 
-/* Words for the server. "main" and "entry" are reached by gdb. */
+/* A place that the server begins at by itself, as `hermit replay -g` does. */
+static bool server_begins_at(const char *stop_at)
+{
+	if (strcmp(stop_at, "crash") == 0 || strcmp(stop_at, "end") == 0)
+		return true;
+	return *stop_at >= '0' && *stop_at <= '9' && !stop_at[strspn(stop_at, "0123456789abcdefx!+:*")];
+}
+
+/* What the session goes to when it has begun (run.c): a time, a bookmark; all places of a server that we do not start. What is none is an error of launch. */
+static int check_place(struct dap *d, const char *stop_at, bool served)
+{
+	char *position CLEANUP(freep) = NULL;
+	int r;
+
+	if (strcmp(stop_at, "entry") == 0 || strcmp(stop_at, "main") == 0 || strcmp(stop_at, "crash") == 0 || (!served && server_begins_at(stop_at)))
+		return 0;
+	r = places_find(d, stop_at, &position);
+	return r < 0 ? r : jsonx_set_bool(d->launch, "seeks", true);
+}
+
+/* Words for the server. The other places are reached by gdb. */
 static int start_server(struct dap *d, const char *process, const char *stop_at)
 {
 	const char *words[8];
@@ -233,7 +266,7 @@ static int start_server(struct dap *d, const char *process, const char *stop_at)
 		words[n++] = "-p";
 		words[n++] = process;
 	}
-	if (stop_at && strcmp(stop_at, "entry") && strcmp(stop_at, "main")) {
+	if (server_begins_at(stop_at)) {
 		words[n++] = "-g";
 		words[n++] = stop_at;
 	}
@@ -265,8 +298,10 @@ static void say_process(struct dap *d)
 static int enter(struct dap *d, const char *gdb, const char *program, const char *target)
 {
 	struct buf quoted CLEANUP(buf_done) = { 0 };
-	int r = start_gdb(d, gdb);
+	int r = check_target(d, target);
 
+	if (r >= 0)
+		r = start_gdb(d, gdb);
 	if (r >= 0 && program) {
 		mi_quote(&quoted, program);
 		r = mi_command(d->mi, NULL, &d->ei, "-file-exec-and-symbols %s", buf_cstr(&quoted));
@@ -305,6 +340,7 @@ static void undo(struct dap *d)
 
 	d->state = DAP_READY;
 	leave(d);
+	places_forget(d);
 	jsonx_unrefp(&d->launch);
 	freep(&d->recording);
 	d->launch = NULL;
@@ -322,6 +358,8 @@ static int launch_from(struct dap *d, const struct launch_args *a)
 		r = text_of(d, a->process, "process", &process);
 	if (r >= 0)
 		r = choose_stop(d, a, crashed, &stop_at);
+	if (r >= 0)
+		r = check_place(d, stop_at, a->server);
 	if (r < 0)
 		return r;
 	if (a->server)

@@ -157,6 +157,50 @@ static uint64_t gap_at(struct dap *d, uint64_t addr, uint64_t len)
 	return g.end - addr;
 }
 
+/* --- what is looked at --- */
+
+void memory_forget(struct dap_sources *s)
+{
+	while (s->n_views)
+		freep(&s->view[--s->n_views].reference);
+}
+
+static struct memory_view *find_view(struct dap_sources *s, const char *reference)
+{
+	for (size_t i = 0; i < s->n_views; i++)
+		if (strcmp(s->view[i].reference, reference) == 0)
+			return &s->view[i];
+	return NULL;
+}
+
+/* One that is not noted is not told of changes: no more than that. */
+static void note_view(struct dap *d, const char *reference, int64_t offset, int64_t count)
+{
+	struct dap_sources *s = d->sources;
+	struct memory_view *v = find_view(s, reference);
+	char *copy;
+
+	if (v) {
+		v->from = MIN(v->from, offset);
+		v->to = MAX(v->to, offset + count);
+	} else if (d->client.memory_event && s->n_views < MEMORY_VIEWS_MAX && (copy = os_strdup(reference))) {
+		s->view[s->n_views++] = (struct memory_view){ .reference = copy, .from = offset, .to = offset + count };
+	}
+}
+
+/* A view that is still there reads again, and is noted again. */
+void memory_tell(struct dap *d)
+{
+	struct dap_sources *s = d->sources;
+
+	for (size_t i = 0; i < s->n_views; i++) {
+		const struct memory_view *v = &s->view[i];
+
+		dap_event(d, "memory", json_pack("{so sI sI}", "memoryReference", jsonx_text(v->reference), "offset", (json_int_t)v->from, "count", (json_int_t)(v->to - v->from)));
+	}
+	memory_forget(s);
+}
+
 /* --- requests --- */
 
 struct read_args {
@@ -205,6 +249,8 @@ static int read_memory(struct dap *d, const void *args, json_t *body)
 	if (a->count > (int64_t)MEMORY_READ_MAX)
 		return errinfo_set(&d->ei, -EINVAL, "count: %" PRId64 " bytes are too many, at most %u can be read at once", a->count, MEMORY_READ_MAX);
 	r = memory_read(d, addr, (uint64_t)a->count, &data);
+	if (r == 0)
+		note_view(d, a->reference, a->offset, a->count);
 	if (r == 0)
 		r = set_address(body, addr);
 	if (r == 0 && data.len)

@@ -34,11 +34,27 @@ static void interrupt_work(struct dap *d)
 		mi_interrupt(d->mi);
 }
 
-static void answer_cancelled(struct dap *d, size_t at)
+static bool is_end(const json_t *request)
+{
+	return strcmp(command_of(request), "disconnect") == 0 || strcmp(command_of(request), "terminate") == 0;
+}
+
+/* The request of the queue: new reference. */
+static json_t *take_waiting(struct dap *d, size_t at)
 {
 	json_t *request = json_incref(json_array_get(d->queue, at));
 
 	(void)json_array_remove(d->queue, at);
+	if (d->ends && is_end(request))
+		d->ends--;
+	d->leaving = d->ends > 0 || d->gone;
+	return request;
+}
+
+static void answer_cancelled(struct dap *d, size_t at)
+{
+	json_t *request = take_waiting(d, at);
+
 	dap_respond(d, request, ERR_INTERRUPTED, NULL);
 	jsonx_unrefp(&request);
 }
@@ -86,7 +102,8 @@ static bool take_urgent(struct dap *d, const json_t *request)
 		dap_respond(d, request, 0, NULL);
 		return true;
 	}
-	if (strcmp(command, "disconnect") == 0 || strcmp(command, "terminate") == 0) {
+	if (is_end(request)) {
+		d->ends++;
 		d->leaving = true;
 		interrupt_work(d);
 	}
@@ -106,9 +123,9 @@ static void take_message(struct dap *d, json_t *msg)
 		return;
 	}
 	log_debug("request %s", command_of(msg));
-	if (d->current && take_urgent(d, msg))
+	if (!d->idle && take_urgent(d, msg))
 		return;
-	if (json_array_size(d->queue) >= QUEUE_MAX || json_array_append(d->queue, msg) < 0) {
+	if ((json_array_size(d->queue) >= QUEUE_MAX && !(d->leaving && is_end(msg))) || json_array_append(d->queue, msg) < 0) {
 		(void)errinfo_set(&d->ei, ERR_LIMIT, "too many requests wait");
 		dap_respond(d, msg, ERR_LIMIT, NULL);
 	}
@@ -186,7 +203,8 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 			[TO_STOP] = { .fd = d->gone ? -1 : d->opt.stop, .events = POLLIN },
 		};
 		uint64_t now = dap_now_ns();
-		int left = timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
+		/* what ends the session may have been read in an earlier wait */
+		int left = d->leaving ? 0 : timeout_ms < 0 ? -1 : now >= until ? 0 : (int)((until - now + 999999u) / 1000000u);
 		int n = poll(p, N_FDS, left), r = 0;
 
 		if (n < 0 && errno != EINTR)
@@ -244,7 +262,7 @@ static void flush(struct dap *d)
 
 struct initialize_args {
 	const char *client, *paths;
-	bool lines, columns, progress, start, memory, invalidated, ansi;
+	bool lines, columns, progress, start, memory;
 };
 
 static const struct arg initialize_table[] = {
@@ -255,8 +273,6 @@ static const struct arg initialize_table[] = {
 	ARG(BOOL, struct initialize_args, progress, "supportsProgressReporting"),
 	ARG(BOOL, struct initialize_args, start, "supportsStartDebuggingRequest"),
 	ARG(BOOL, struct initialize_args, memory, "supportsMemoryEvent"),
-	ARG(BOOL, struct initialize_args, invalidated, "supportsInvalidatedEvent"),
-	ARG(BOOL, struct initialize_args, ansi, "supportsANSIStyling"),
 	{ .name = NULL },
 };
 
@@ -283,8 +299,6 @@ static int initialize(struct dap *d, const void *args, json_t *body)
 					 .progress = a->progress,
 					 .start_debugging = a->start,
 					 .memory_event = a->memory,
-					 .invalidated = a->invalidated,
-					 .ansi = a->ansi,
 					 .uris = a->paths && strcmp(a->paths, "uri") == 0,
 					 .machine_code = shows_machine_code(a->client) };
 	d->state = DAP_READY;
@@ -311,7 +325,6 @@ static int terminate(struct dap *d, const void *args, json_t *body)
 		return errinfo_set(&d->ei, -EINVAL, "nothing is being debugged yet");
 	if (d->state != DAP_ENDED)
 		dap_end(d, NULL);
-	d->leaving = false;
 	return 0;
 }
 DAP_METHOD_PLAIN(terminate);
@@ -350,15 +363,14 @@ static int call_method(struct dap *d, const struct dap_request *rq, const json_t
 
 static void dispatch(struct dap *d)
 {
-	json_t *request CLEANUP(jsonx_unrefp) = json_incref(json_array_get(d->queue, 0));
+	json_t *request CLEANUP(jsonx_unrefp) = take_waiting(d, 0);
 	json_t *body CLEANUP(jsonx_unrefp) = json_object();
 	const char *wire = command_of(request);
 	const struct dap_request *rq = dap_request_find(wire);
 	int r;
 
-	(void)json_array_remove(d->queue, 0);
 	d->ei = (struct errinfo){ 0 };
-	d->cancelled = d->leaving = false;
+	d->cancelled = false;
 	d->current = json_integer_value(json_object_get(request, "seq"));
 	d->announce = str_has_prefix(wire, "hermit/") || strcmp(wire, "evaluate") == 0;
 	if (!rq)
@@ -382,8 +394,11 @@ static void dispatch(struct dap *d)
 static int idle(struct dap *d)
 {
 	int run = run_timeout(d), output = output_timeout(d);
-	int r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+	int r;
 
+	d->idle = true;
+	r = dap_pump(d, run < 0 ? output : output < 0 ? run : MIN(run, output));
+	d->idle = false;
 	if (r >= 0 && !json_array_size(d->queue) && !run_has_stop(d))
 		output_tick(d);
 	return r;
@@ -393,7 +408,7 @@ static int step_session(struct dap *d)
 {
 	int r = 0;
 
-	if (run_has_stop(d) && d->state == DAP_RUNNING)
+	if (run_has_stop(d) && d->state == DAP_RUNNING && !d->leaving)
 		r = run_stopped(d);
 	else if (json_array_size(d->queue))
 		dispatch(d);
@@ -402,6 +417,10 @@ static int step_session(struct dap *d)
 	d->cancelled = false;
 	if (r >= 0)
 		r = run_tick(d);
+	if (r >= 0)
+		r = run_tell_moved(d);
+	if (d->state != DAP_RUNNING) /* whatever has become of what was shown */
+		dap_progress_end(d);
 	if (r == ERR_INTERRUPTED)
 		return 0; /* whoever wanted it waits in the queue */
 	if (r == ERR_GUEST_GONE && d->state != DAP_ENDED) {

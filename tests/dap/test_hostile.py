@@ -1,5 +1,9 @@
 """Hostile clients, recordings and surroundings: nothing of this machine is run, changed or left behind, and bad input gets a clear answer."""
 import os
+import signal
+import time
+
+import client
 
 WORDS = "would run commands of this machine"
 
@@ -25,3 +29,23 @@ def test_no_shell(t):
     c.go("continue")
     assert any(WORDS in o["output"] for o in c.had("output")), c.had("output")
     assert not os.path.exists(mark)
+
+
+def stop_server(c):
+    replay = [p for p in client.children(c.adapter.process.pid) if "--gdbserver-socket" in client.command(p)]
+    assert replay, "no replay server"
+    for pid in replay:
+        os.kill(pid, signal.SIGSTOP)
+
+
+def test_server_hangs(t):
+    """A replay server that answers no more does not keep the session from its end, whatever waits in line before that."""
+    c = t.launch("steps")
+    c.adapter.expect = "it was told to go"
+    at = c.top()["instructionPointerReference"]
+    stop_server(c)
+    waiting = [c.send("readMemory", {"memoryReference": at, "offset": n * 4096, "count": 4096}) for n in (1, 2, 3)]
+    time.sleep(0.3)
+    c.answer(c.send("disconnect", {}), 10)
+    assert [c.answer(seq)["message"] for seq in waiting] == ["cancelled"] * 3, [c.answer(seq) for seq in waiting]
+    c.adapter.wait()

@@ -54,6 +54,12 @@ def test_memory(t):
     body = c.request("readMemory", {"memoryReference": reference, "offset": 1, "count": 2})
     assert base64.b64decode(body["data"]) == b"ye", body
     assert "data" not in c.request("readMemory", {"memoryReference": reference, "count": 0}) or True
+    assert not c.had("memory")
+    c.go("stepBack")
+    seen = [e for e in c.had("memory") if e["memoryReference"] == reference]
+    assert seen == [{"memoryReference": reference, "offset": 0, "count": 4}], seen
+    c.go("stepBack")
+    assert len(c.had("memory")) == 1, "told of memory that is not looked at"
     body = c.request("readMemory", {"memoryReference": "0x10", "count": 16})
     assert body.get("unreadableBytes", 0) >= 16 and not body.get("data"), body
     for bad in ("nonsense", "", "-5"):

@@ -96,11 +96,7 @@ async function logAll(item) {
 	if (condition === undefined)
 		return null;
 	vscode.commands.executeCommand("workbench.debug.action.focusRepl");
-	const answer = await ask("hermit/logAll", {source: {path: place.path}, line: place.line, logMessage, ...condition ? {condition} : {}});
-
-	/* frames have new ids now, and VS Code stays with the old one until one is chosen */
-	await vscode.commands.executeCommand("workbench.action.debug.callStackTop");
-	return answer;
+	return ask("hermit/logAll", {source: {path: place.path}, line: place.line, logMessage, ...condition ? {condition} : {}});
 }
 
 async function where() {
