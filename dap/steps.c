@@ -27,16 +27,44 @@ struct movement {
 	enum run_kind kind;
 };
 
+/* Where no line is known gdb leaves the function. That is right for clients that show the next frame with a source then; those that show a listing of the
+ * machine code step in it. And where no function is known, gdb refuses. */
+static bool by_lines(const struct dap *d, const json_t *frame)
+{
+	const char *func = mi_str(frame, "func");
+
+	return mi_str(frame, "line") || (d->client.machine_code && func && strcmp(func, "??"));
+}
+
+static int by_instruction(struct dap *d, const struct step_args *a, bool *ret)
+{
+	int64_t thread = a->thread > 0 ? a->thread : MAX(run_where(d)->thread_id, 1);
+	json_t *j CLEANUP(jsonx_unrefp) = NULL;
+	struct errinfo ignored = { 0 };
+	int r;
+
+	*ret = a->granularity && strcmp(a->granularity, "instruction") == 0;
+	if (*ret || d->state == DAP_RUNNING)
+		return 0;
+	r = mi_command(d->mi, &j, &ignored, "-stack-info-frame --thread %" PRId64 " --frame 0", thread);
+	*ret = r >= 0 && !by_lines(d, json_object_get(j, "frame"));
+	return r == -EREMOTEIO ? 0 : r < 0 ? errinfo_set(&d->ei, r, "%s", ignored.text) : 0;
+}
+
 static int move(struct dap *d, const struct step_args *a, const struct movement *m)
 {
-	bool instruction = a->granularity && strcmp(a->granularity, "instruction") == 0 && m->instruction;
+	bool instruction = false;
 	char command[128], thread[40] = "";
 	struct run_request rq = { .kind = m->kind, .reverse = m->reverse, .command = command, .title = m->title };
+	int r;
 
 	if (a->single)
 		return errinfo_set(&d->ei, -EINVAL, "threads cannot run alone: a replay runs all of them as they were recorded");
 	if (m->kind == RUN_STEP && a->thread > 0)
 		snprintf(thread, sizeof(thread), " --thread %" PRId64, a->thread);
+	r = m->instruction ? by_instruction(d, a, &instruction) : 0;
+	if (r < 0)
+		return r;
 	snprintf(command, sizeof(command), "%s%s%s", instruction ? m->instruction : m->line, thread, m->reverse ? " --reverse" : "");
 	return run_start(d, &rq);
 }

@@ -39,6 +39,7 @@ RECORDINGS = {
     "big": {"program": "big"},
     "inlined": {"program": "inlined", "flags": "-O2"},
     "stripped": {"program": "steps", "flags": "-s", "name": "steps-stripped"},
+    "no-lines": {"program": "steps", "flags": "-O0 -g0", "name": "steps-no-lines"},
     "thread-crash": {"program": "crash_thread", "status": None},
     "containers": {"program": "containers"},
     "rust": {"program": "shapes"},

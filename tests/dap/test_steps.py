@@ -199,3 +199,36 @@ def test_requests_behind_a_step(t):
             c.answer(seq)
         c.stop()
     assert c.at()[0] == "main"
+
+
+def pc(c):
+    return int(c.top()["instructionPointerReference"], 16)
+
+
+def step_there_and_back(c):
+    start = pc(c)
+    c.go("next")
+    behind = pc(c)
+    assert 0 < behind - start < 16, (start, behind)
+    c.go("next")
+    c.go("stepBack")
+    assert pc(c) == behind, c.top()
+    c.go("hermit/reverseStepIn")
+    assert pc(c) == start, c.top()
+
+
+def test_without_lines(t):
+    """A step is one of the listing, both ways; clients that show none leave the function, if there is one."""
+    step_there_and_back(t.launch("stripped"))
+    c = t.client(clientID="vscode")
+    c.open({"recording": t.recording("stripped"), "stopAt": "main"})
+    step_there_and_back(c)
+    step_there_and_back(t.launch("no-lines"))
+    c = t.client(clientID="vscode")
+    c.open({"recording": t.recording("no-lines"), "stopAt": "main"})
+    c.request("setFunctionBreakpoints", {"breakpoints": [{"name": "square"}]})
+    c.go("continue")
+    assert c.at()[0] == "square", c.top()
+    c.request("setFunctionBreakpoints", {"breakpoints": []})
+    c.go("next")
+    assert c.at()[0] == "add", c.top()
