@@ -385,7 +385,7 @@ static int judge(struct dap *d, struct run_stop *s)
 	return ret >= 0 ? except_judge(d, s) : ret;
 }
 
-/* Shows a stop to the client. What gdb cannot tell of it does not keep it from the client. */
+/* Shows a stop to the client, or goes on. What gdb cannot tell of it does not keep it from the client. */
 static int present(struct dap *d, struct run_stop *s)
 {
 	int r = look_libraries(d);
@@ -397,6 +397,8 @@ static int present(struct dap *d, struct run_stop *s)
 		d->ei = (struct errinfo){ 0 };
 		r = s->reason ? 0 : run_stop_name(s, stop_reason_of(s->kind), "Stopped");
 	}
+	if (r >= 0 && s->go_on && !d->run->pausing)
+		return go(d);
 	if (r < 0)
 		return r;
 	drop_temporary(d);

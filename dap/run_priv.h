@@ -83,6 +83,7 @@ struct run_stop {
 	char *reason;        /* DAP: "step", "breakpoint", ... */
 	char *description;
 	json_t *hits;        /* array of the client's breakpoint ids; NULL = none */
+	bool go_on;          /* not for the client: run on as before */
 };
 void run_stop_done(struct run_stop *s);
 /* Replaces reason and description (copied). -ENOMEM. */
