@@ -144,7 +144,7 @@ struct listener {
 
 static void start_client(struct listener *l, int fd)
 {
-	const char *argv[] = { "/proc/self/exe", "--stdio", "--log", l->v->log ? l->v->log : "warn", NULL, NULL, NULL, NULL, NULL };
+	const char *argv[] = { "/proc/self/exe", "--stdio", "--log", l->v->log ? l->v->log : "warn", [10] = NULL };
 	struct proc_fd fds[] = { { fd, 0 }, { fd, 1 } };
 	struct proc_options po = { .argv = argv, .fds = fds, .n_fds = ARRAY_SIZE(fds), .new_group = true, .die_with_us = true };
 	size_t at = 4;
@@ -157,6 +157,10 @@ static void start_client(struct listener *l, int fd)
 	if (l->v->gdb) {
 		argv[at++] = "--gdb";
 		argv[at++] = l->v->gdb;
+	}
+	if (l->v->log_file) {
+		argv[at++] = "--log-file";
+		argv[at++] = l->v->log_file;
 	}
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		if (!l->client[i].pid) {

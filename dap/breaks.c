@@ -49,6 +49,45 @@ struct point *point_of_number(struct dap *d, int64_t number)
 	return NULL;
 }
 
+/* "3", "3-5", "3.1" at *s, which moves behind it and the blanks. */
+static bool range_reaches(struct dap *d, const char **s)
+{
+	char *end;
+	int64_t from = strtoll(*s, &end, 10), to = *end == '-' ? strtoll(end + 1, NULL, 10) : from;
+
+	*s += strcspn(*s, " \t");
+	*s += strspn(*s, " \t");
+	for (size_t i = 0; i < d->breaks->n; i++)
+		if (d->breaks->points[i]->number >= MAX(from, 1) && d->breaks->points[i]->number <= to)
+			return true;
+	for (int64_t n = MAX(from, 1); n <= to && n - from < POINTS_MAX; n++)
+		if (except_has(d, n))
+			return true;
+	return false;
+}
+
+bool breaks_reaches(struct dap *d, const char *command, const char *args)
+{
+	/* the command, and whether all its arguments are breakpoints */
+	static const struct {
+		const char *name;
+		bool list;
+	} commands[] = { { "delete", true }, { "enable", true }, { "disable", true }, { "condition", false }, { "ignore", false } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i].name, command))
+			continue;
+		while (*args) {
+			/* gdb's variables may be any number */
+			if ((commands[i].list && *args == '$') || range_reaches(d, &args))
+				return true;
+			if (!commands[i].list)
+				return false;
+		}
+	}
+	return false;
+}
+
 /* --- how the client sees one --- */
 
 /* The first place of several, else the breakpoint itself. */
@@ -289,7 +328,7 @@ static int parse_spec(struct dap *d, struct point *p)
 	p->logs = true;
 	r = log_parse(log, &parts, &d->ei);
 	if (r >= 0)
-		r = breaks_python(d);
+		r = python_check(d);
 	return r >= 0 ? log_define(d, p->id, parts, false) : r;
 }
 

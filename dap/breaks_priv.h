@@ -72,7 +72,6 @@ struct dap_breaks {
 	bool reverse;      /* direction of the last run */
 	bool ran;          /* it was not looked at yet (hits) */
 	bool own;          /* a run of ours goes on: it counts no hits and shows no stop */
-	enum { PYTHON_UNKNOWN, PYTHON_THERE, PYTHON_NONE } python;
 	struct buf line;   /* of the console, begun by a log point */
 	json_t *lines;     /* array: log_all() gathers here; NULL else */
 	int64_t gathering; /* the log point it does that for */
@@ -83,6 +82,9 @@ struct dap_breaks {
 /* NULL: none of ours. */
 struct point *point_of_number(struct dap *d, int64_t number);
 void point_free(struct point *p);
+
+/* Would a command of gdb's console that changes breakpoints (delete, condition ...) reach one of the client's, or of its exception filters? args: "3 5-7", "3 x > 1". */
+bool breaks_reaches(struct dap *d, const char *command, const char *args);
 
 /* Makes the client's points of a kind (and group) those of specs (array of objects, taken as they are); body gets "breakpoints". insert: gives p its
  * number, -EREMOTEIO with d->ei when gdb refuses. */

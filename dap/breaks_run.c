@@ -89,12 +89,13 @@ int breaks_return(struct dap *d, const char *home, const json_t *disabled)
 	return r < 0 ? r : r2;
 }
 
-static int at_end(struct dap *d, bool *ret)
+/* which: "at_end" or "at_start". */
+static int stands(struct dap *d, const char *which, bool *ret)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	int r = mi_monitor(d->mi, &j, &d->ei, "where brief");
 
-	*ret = json_is_true(json_object_get(j, "at_end"));
+	*ret = json_is_true(json_object_get(j, which));
 	return r;
 }
 
@@ -108,7 +109,7 @@ int breaks_run_to_end(struct dap *d, const char *title, const bool *full)
 	while (r >= 0 && !over && !(full && *full)) {
 		r = run_quietly(d, &rq, NULL);
 		if (r >= 0)
-			r = at_end(d, &over);
+			r = stands(d, "at_end", &over);
 	}
 	return r;
 }
@@ -200,6 +201,33 @@ static int ignore_all(struct dap *d, const json_t *numbers)
 	return r;
 }
 
+/* From here on, without stopping at any of them: times - base tells. */
+static int count_behind(struct dap *d, const json_t *numbers)
+{
+	int r = ignore_all(d, numbers);
+
+	return r < 0 ? r : breaks_run_to_end(d, "Counting the hits of breakpoints", NULL);
+}
+
+static struct point *point_at(struct dap *d, const json_t *numbers, size_t i)
+{
+	return point_of_number(d, json_integer_value(json_array_get(numbers, i)));
+}
+
+static int count_all(struct dap *d, const json_t *numbers)
+{
+	int r = run_quietly_to(d, "start");
+
+	if (r >= 0)
+		r = count_behind(d, numbers);
+	for (size_t i = 0; i < json_array_size(numbers) && r >= 0; i++) {
+		struct point *p = point_at(d, numbers, i);
+
+		p->total = (uint64_t)(p->times - p->base) + 1;
+	}
+	return r;
+}
+
 /* Those behind here and those of the whole recording tell how many lie before. Backwards, each hit would have to be searched for. */
 static int count_hits(struct dap *d, const char *home, const json_t *numbers)
 {
@@ -208,27 +236,16 @@ static int count_hits(struct dap *d, const char *home, const json_t *numbers)
 	int r = program_counter(d, &pc);
 
 	for (size_t i = 0; i < json_array_size(numbers); i++)
-		whole &= point_of_number(d, json_integer_value(json_array_get(numbers, i)))->total > 0;
+		whole &= point_at(d, numbers, i)->total > 0;
 	if (r >= 0 && !whole) {
-		r = run_quietly_to(d, "start");
-		if (r >= 0)
-			r = ignore_all(d, numbers);
-		if (r >= 0)
-			r = breaks_run_to_end(d, "Counting the hits of breakpoints", NULL);
-		for (size_t i = 0; i < json_array_size(numbers) && r >= 0; i++) {
-			struct point *p = point_of_number(d, json_integer_value(json_array_get(numbers, i)));
-
-			p->total = (uint64_t)(p->times - p->base) + 1;
-		}
+		r = count_all(d, numbers);
 		if (r >= 0)
 			r = run_quietly_to(d, home);
 	}
 	if (r >= 0)
-		r = ignore_all(d, numbers);
-	if (r >= 0)
-		r = breaks_run_to_end(d, "Counting the hits of breakpoints", NULL);
+		r = count_behind(d, numbers);
 	for (size_t i = 0; i < json_array_size(numbers) && r >= 0; i++) {
-		struct point *p = point_of_number(d, json_integer_value(json_array_get(numbers, i)));
+		struct point *p = point_at(d, numbers, i);
 		uint64_t behind = (uint64_t)(p->times - p->base), all = p->total - 1, before = all > behind ? all - behind : 0;
 
 		p->at = before && p->kind != POINT_DATA && point_stands_at(p, pc) ? 2 * before : 2 * before + 1;
@@ -260,19 +277,10 @@ static int learn_places(struct dap *d)
 	return r < 0 ? r : r2;
 }
 
-static int is_at_start(struct dap *d, bool *ret)
-{
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	int r = mi_monitor(d->mi, &j, &d->ei, "where brief");
-
-	*ret = json_is_true(json_object_get(j, "at_start"));
-	return r;
-}
-
 static int settle_all(struct dap *d)
 {
 	bool start = false;
-	int r = is_at_start(d, &start);
+	int r = stands(d, "at_start", &start);
 
 	for (size_t i = 0; i < d->breaks->n && r >= 0 && d->breaks->ran; i++)
 		if (counts(d->breaks->points[i]))
@@ -332,7 +340,7 @@ static int run_to_hit(struct dap *d, const struct point *p, uint64_t k, bool *re
 		r = run_quietly(d, &rq, &stop);
 		there = r >= 0 && mi_int(stop, "bkptno", 0) == p->number;
 		if (r >= 0 && !there)
-			r = at_end(d, &over);
+			r = stands(d, "at_end", &over);
 	}
 	*ret_there = there;
 	return r;

@@ -125,8 +125,9 @@ static int make_spec(struct dap *d, const struct want *want, const json_t *item,
 	r = want->where(d, &w, path, &b);
 	if (r < 0 && r != -EINVAL)
 		return r;
-	spec = json_pack("{ss ss* ss* ss* ss*}", "where", buf_cstr(&b), "condition", w.condition, "hitCondition", w.hit, "logMessage", w.log, "error",
-			 r < 0 ? d->ei.text : NULL);
+	/* names of files need not be UTF-8, and texts of errors are cut anywhere */
+	spec = json_pack("{so ss* ss* ss* so*}", "where", jsonx_text(buf_cstr(&b)), "condition", w.condition, "hitCondition", w.hit, "logMessage", w.log, "error",
+			 r < 0 ? jsonx_text(d->ei.text) : NULL);
 	if (r < 0)
 		d->ei = (struct errinfo){ 0 };
 	return spec && json_array_append_new(specs, spec) == 0 ? 0 : -ENOMEM;

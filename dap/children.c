@@ -1,4 +1,5 @@
 /* The other processes of the recording: a session looks at one, so each is opened in a session of its own, which the client is asked to start. */
+#include "dap/paths_priv.h"
 #include "dap/places_priv.h"
 
 #include <errno.h>
@@ -115,12 +116,12 @@ static const json_t *find(const json_t *list, int64_t pid)
 static json_t *configuration(const struct dap *d, const json_t *list, const json_t *process)
 {
 	static const char *const same[] = { "sourceMap", "gdb", "output" };
-	const char *program = mi_str(process, "program") ?: "", *slash = strrchr(program, '/');
+	const char *program = mi_str(process, "program") ?: "";
 	const json_t *parent = find(list, mi_int(process, "parent", 0));
 	/* one that only was forked never comes to main */
 	bool forked = parent && strcmp(mi_str(parent, "program") ?: "", program) == 0;
 	int64_t pid = mi_int(process, "pid", 0);
-	char *name CLEANUP(freep) = os_asprintf("%s (%" PRId64 ")", slash ? slash + 1 : program, pid);
+	char *name CLEANUP(freep) = os_asprintf("%s (%" PRId64 ")", path_base(program), pid);
 	json_t *j = json_pack("{ss ss so ss sI ss}", "type", "hermit", "request", "launch", "name", jsonx_text(name ? name : "?"), "recording", d->recording, "process",
 			      (json_int_t)pid, "stopAt", forked ? "entry" : "main");
 

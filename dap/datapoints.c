@@ -143,7 +143,7 @@ static int refuse_info(struct dap *d, json_t *body)
 	int r = jsonx_set_new(body, "dataId", json_null());
 
 	if (r >= 0)
-		r = jsonx_set_str(body, "description", d->ei.text);
+		r = jsonx_set_new(body, "description", jsonx_text(d->ei.text));
 	d->ei = (struct errinfo){ 0 };
 	return r;
 }

@@ -110,8 +110,7 @@ static int put_value(struct dap *d, const struct evaluation *e, const char *expr
 		return r;
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
-	v.memory = value_pointer(v.type, v.text);
-	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
+	list_leads(d, &v);
 	if (!v.memory && !e->full && *expr != '$')
 		ask_addresses(d, e->thread, e->level, &expr, 1, &v.memory);
 	if (!e->full)
@@ -174,6 +173,8 @@ static int run_command(struct dap *d, const struct evaluation *e, const char *li
 		return errinfo_set(&d->ei, -EINVAL, "'%.100s' is no command of this console: hermit-help lists those that are", line);
 	if (strpbrk(line, "\r\n"))
 		return errinfo_set(&d->ei, -EINVAL, "one command at a time");
+	if (breaks_reaches(d, v.target, v.args))
+		return errinfo_set(&d->ei, -EPERM, "'%.100s' is not for this console: it is a breakpoint of the editor, which would not know of the change", line);
 	buf_printf(&command, "%s%s%s", v.target, *v.args && *v.args != '/' ? " " : "", v.args);
 	r = ask_console(d, e->thread, e->level, buf_cstr(&command), &out, &why);
 	if (r < 0)
@@ -218,11 +219,6 @@ static int evaluate_in(struct dap *d, int64_t frame_id, const char *expr, const 
 	if (r < 0)
 		return r;
 	return e.console ? evaluate_line(d, &e, frame_id, expr, body) : evaluate_expression(d, &e, expr, body);
-}
-
-int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char *context, json_t *body)
-{
-	return evaluate_in(d, frame_id, expr, context, false, body);
 }
 
 struct evaluate_args {

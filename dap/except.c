@@ -142,7 +142,7 @@ static int set_cxx(struct dap *d, struct active *a, const char *condition)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
 	struct buf c CLEANUP(buf_done) = { 0 }, b CLEANUP(buf_done) = { 0 };
-	int r = breaks_python(d);
+	int r = python_check(d);
 
 	if (r < 0)
 		return r;
@@ -306,7 +306,7 @@ static int set_filter(struct dap *d, const char *id, const char *condition, json
 		r = set[a->f->kind](d, a, condition);
 	if (r < 0 && r != -EREMOTEIO && r != -EINVAL)
 		return r;
-	one = json_pack("{sb ss*}", "verified", r >= 0, "message", r < 0 ? d->ei.text : NULL);
+	one = json_pack("{sb so*}", "verified", r >= 0, "message", r < 0 ? jsonx_text(d->ei.text) : NULL);
 	if (r < 0)
 		d->ei = (struct errinfo){ 0 };
 	/* one that failed half-way is cleared away with the others */
@@ -352,6 +352,11 @@ static const struct filter *filter_of_number(const struct dap_except *e, int64_t
 	return NULL;
 }
 
+bool except_has(const struct dap *d, int64_t number)
+{
+	return filter_of_number(d->except, number) != NULL;
+}
+
 int except_value(struct dap *d, const char *expr, char **ret)
 {
 	json_t *j CLEANUP(jsonx_unrefp) = NULL;
@@ -367,14 +372,8 @@ int except_value(struct dap *d, const char *expr, char **ret)
 
 int except_thrown(struct dap *d, const char *kind, json_t **ret)
 {
-	struct buf out CLEANUP(buf_done) = { 0 };
-	struct errinfo ignored = { 0 };
-	int r = breaks_python(d);
+	int r = python_ask(d, 0, 0, ret, NULL, "exception('%s')", kind);
 
-	if (r >= 0)
-		r = mi_console(d->mi, &out, &ignored, "python exception('%s')", kind);
-	if (r >= 0)
-		r = jsonx_parse((const char *)out.data, out.len, ret, &ignored);
 	if (r == -EREMOTEIO || r == ERR_CORRUPT) {
 		*ret = json_object();
 		r = *ret ? 0 : -ENOMEM;

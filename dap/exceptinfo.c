@@ -105,7 +105,7 @@ static bool ends_process(struct dap *d, const char *name)
 	int64_t status = run_where(d)->status;
 	const char *killer = status >= 0 && (status & 0x7f) ? sigabbrev_np((int)(status & 0x7f)) : NULL;
 
-	return killer && strcmp(name + 3, killer) == 0;
+	return killer && str_has_prefix(name, "SIG") && strcmp(name + strlen("SIG"), killer) == 0;
 }
 
 static int put_signal(struct dap *d, const char *name, const char *meaning, json_t *body)

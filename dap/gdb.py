@@ -1,13 +1,89 @@
-# What hermit-dap needs of gdb's Python.
+# All of gdb's Python that hermit-dap uses. dap/python.c calls the functions below by tell(FUNCTION(...)), which prints what they return as a line of JSON.
 #
 # Log points: $_hermit_log(N) as argument of a dprintf. gdb evaluates it where the guest stands, also inside of steps; it prints a line of JSON and fails
 # never (an error of a dprintf leaves gdb 13.1 with a guest that neither runs nor stops). dap/logpoints.c reads the lines.
 # C++ exceptions: $_hermit_type(KIND, REGEX) for conditions, and exception(KIND), which tells type and message. gdb's own $_exception wants libstdc++'s
 # debugging information for types of the library, and gdb 13.1 crashes when a catchpoint is deleted whose library is gone.
+import glob
+import itertools
 import json
+import os
 import re
+import sys
 import time
 import gdb
+
+
+def tell(value):
+    # what is no text of the program's has surrogates, which are no JSON for others
+    gdb.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n")
+
+
+# --- printers ---
+
+
+class NoShell(gdb.Function):
+    """gdb 14 has a function of that name. Names and macros of a recording's debugging information are expressions that pass no guard."""
+
+    def invoke(self, *args):
+        raise gdb.GdbError("$_shell would run commands of this machine")
+
+
+def add_printers():
+    """Those of libstdc++ and of Rust (one toolchain) as installed on this machine, for all files: gdb would look for them beside the files of the recording,
+    which are a stranger's."""
+    sys.path[:0] = glob.glob("/usr/share/gcc*/python")
+    try:
+        from libstdcxx.v6 import register_libstdcxx_printers
+        register_libstdcxx_printers(None)
+    except Exception as e:
+        gdb.write("libstdc++: %s\n" % e, gdb.STDLOG)
+    found = glob.glob("/usr/lib/rustlib/etc/gdb_lookup.py") + sorted(glob.glob(os.path.expanduser("~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py")))
+    if not found:
+        return
+    sys.path[:0] = [os.path.dirname(found[0])]
+    try:
+        import gdb_lookup
+    except Exception as e:
+        gdb.write("Rust: %s\n" % e, gdb.STDLOG)
+        return
+
+    def rust_printer(value):
+        # it fails for types of other languages
+        try:
+            return gdb_lookup.printer(value) if gdb.selected_frame().language() == "rust" else None
+        except Exception:
+            return None
+    gdb.pretty_printers.append(rust_printer)
+
+
+# --- threads and variables ---
+
+
+def threads():
+    """Number, name and tid. gdb's machine interface reads the registers of all threads to tell their frames too, which takes milliseconds for each."""
+    return [[t.global_num, t.name or "", t.ptid[1] or t.ptid[2]] for t in gdb.selected_inferior().threads() if t.is_valid()]
+
+
+def describe(symbol, hexadecimal):
+    try:
+        value = symbol.value()
+        text = value.format_string(format="x") if hexadecimal else value.format_string()
+        return [symbol.name, str(value.type), text, int(value.address or 0)]
+    except Exception as e:
+        address = symbol.value().address if "max-value" in str(e) else None
+        return [symbol.name, str(symbol.type), "<error: %s>" % e, int(address or 0)]
+
+
+def variables_of_file(hexadecimal, most):
+    """The global ones of the frame's source: name, type, text, address. gdb's machine interface only knows those of all files."""
+    symtab = gdb.selected_frame().find_sal().symtab
+    blocks = (symtab.static_block(), symtab.global_block()) if symtab else ()
+    found = (symbol for block in blocks for symbol in block if symbol.is_variable)
+    return [describe(symbol, hexadecimal) for symbol in itertools.islice(found, most)]
+
+
+# --- log points ---
 
 
 class HermitLog(gdb.Function):
@@ -68,6 +144,9 @@ class HermitLog(gdb.Function):
             gdb.write("\x01hermit-log" + json.dumps(self.line(int(number), point)) + "\n")
             gdb.flush()
         return 0
+
+
+# --- C++ exceptions ---
 
 
 class HermitType(gdb.Function):
@@ -133,7 +212,7 @@ def is_std_exception(info):
 
 
 def exception(kind):
-    """Print type and message as JSON. what() is called in a copy of the process that is thrown away."""
+    """Type and message, as far as they can be known. what() is called in a copy of the process that is thrown away."""
     told = {}
     try:
         place, info = exception_place(kind)
@@ -146,8 +225,10 @@ def exception(kind):
         pass
     finally:
         gdb.execute("set language auto")
-    gdb.write(json.dumps(told) + "\n")
+    return told
 
 
-hermit = HermitLog()
+log_points = HermitLog()
 HermitType()
+NoShell("_shell")
+add_printers()

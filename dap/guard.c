@@ -212,6 +212,8 @@ struct command {
 #define OUTSIDE "it would leave the recording and act on this machine"
 #define ATTACHED "the session stays with the recording"
 #define EDITOR "the editor does that"
+#define UNKNOWN_TO_EDITOR "the editor would not know of it: set it there (here: tbreak, watch, catch, log-all)"
+#define NUMBERS "name the numbers of breakpoints"
 
 /* clang-format off */
 #define SHORT(word_, target_) { .word = (word_), .kind = GUARD_COMMAND, .target = (target_) }
@@ -227,7 +229,7 @@ static const struct command commands[] = {
 	SAME("whatis"), SAME("search"), SAME("forward-search"), SAME("reverse-search"),
 	SAME("frame"), SHORT("f", "frame"), SAME("up"), SAME("down"), SAME("thread"),
 	SAME("find"), SAME("macro"), SAME("directory"), SAME("set"), SAME("monitor"),
-	SAME("break"), SHORT("b", "break"), SAME("tbreak"), SAME("rbreak"), SAME("watch"),
+	NONE("break", UNKNOWN_TO_EDITOR), NONE("b", UNKNOWN_TO_EDITOR), NONE("rbreak", UNKNOWN_TO_EDITOR), SAME("tbreak"), SAME("watch"),
 	SAME("rwatch"), SAME("awatch"), SAME("catch"), SAME("tcatch"), SAME("condition"),
 	SAME("ignore"), SAME("enable"), SAME("disable"), SAME("delete"),
 
@@ -266,7 +268,11 @@ static const struct {
 		"radix, disassembly-flavor, max-value-size, substitute-path)" },
 	{ "monitor", false, (const char *const[]){ "hermit help", "hermit where", "hermit when", "hermit events", "hermit bookmarks", "hermit recorded-output", NULL },
 		"use the words of this console: when, seek, last-write, bookmark" },
-	{ "delete", false, numbers, "name the numbers of breakpoints" },
+	{ "delete", false, numbers, NUMBERS },
+	{ "enable", false, numbers, NUMBERS },
+	{ "disable", false, numbers, NUMBERS },
+	{ "condition", false, numbers, NUMBERS },
+	{ "ignore", false, numbers, NUMBERS },
 	{ "thread", true, numbers, "with a number, or nothing" },
 	{ "frame", true, numbers, "with a number, or nothing" },
 };

@@ -29,6 +29,7 @@ static const char *const settings[] = {
 	"-gdb-set breakpoint always-inserted on",
 	"-gdb-set breakpoint pending on",
 	"-gdb-set remotetimeout 3600",
+	"-gdb-set tcp connect-timeout 5", /* so long it tries again: a server may be about to start */
 	"-gdb-set unwindonsignal on",
 	"-gdb-set print static-members on",
 	"-enable-pretty-printing",
@@ -311,6 +312,8 @@ static int enter(struct dap *d, const char *gdb, const char *program, const char
 	if (r >= 0)
 		stack_setup(d);
 	if (r >= 0)
+		r = python_setup(d);
+	if (r >= 0)
 		r = connect_gdb(d, target);
 	remove_dir(d);
 	if (r < 0)
@@ -371,12 +374,24 @@ static int launch_from(struct dap *d, const struct launch_args *a)
 	return socket ? enter(d, a->gdb, a->program, socket) : -ENOMEM;
 }
 
+/* Words that mean something there; NULL is one. */
+static int check_words(struct dap *d, const struct launch_args *a)
+{
+	const char *o = a->output, *p = a->processes;
+
+	if (o && strcmp(o, "process") && strcmp(o, "all") && strcmp(o, "none"))
+		return errinfo_set(&d->ei, -EINVAL, "\"output\" is process, all or none, not '%.60s'", o);
+	return p && strcmp(p, "all") ? errinfo_set(&d->ei, -EINVAL, "\"processes\" is all, or is left out; it is not '%.60s'", p) : 0;
+}
+
 static int launch(struct dap *d, const void *args, json_t *body)
 {
 	const struct launch_args *a = args;
-	int r;
+	int r = check_words(d, a);
 
 	(void)body;
+	if (r < 0)
+		return r;
 	d->launch = json_object();
 	if (!d->launch)
 		return -ENOMEM;

@@ -28,6 +28,13 @@ int list_children(struct dap *d, const struct ref *in, struct value *v, const ch
 	return stack_ref_new(d, &r, &v->ref);
 }
 
+void list_leads(struct dap *d, struct value *v)
+{
+	if (!v->memory)
+		v->memory = value_pointer(v->type, v->text);
+	v->location = sources_location_of_addr(d, value_function(v->type, v->text));
+}
+
 static int append(json_t *list, const struct value *v)
 {
 	return json_array_append_new(list, value_variable(v)) < 0 ? -ENOMEM : 0;
@@ -136,9 +143,7 @@ static int add_local(struct dap *d, const struct ref *ref, const json_t *mi, uin
 		ask_large(d, ref->thread, ref->level, v.expr, v.type ?: "", false, &large);
 		v.text = buf_cstr(&large);
 	}
-	if (!v.memory)
-		v.memory = value_pointer(v.type, v.text);
-	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
+	list_leads(d, &v);
 	r = list_children(d, ref, &v, NULL, hex);
 	return r < 0 ? r : append(ret, &v);
 }
@@ -237,20 +242,12 @@ int list_has(struct dap *d, int thread, int level, const char *name)
 /* gdb's machine interface can only list the variables of all files; its Python knows those of one. */
 static int ask_globals(struct dap *d, const struct ref *ref, bool hex, json_t **ret)
 {
-	CLEANUP(buf_done) struct buf out = { 0 };
 	struct errinfo why = { 0 };
-	int r = mi_console_in(d->mi, ref->thread, ref->level, &out, &why,
-			      "python import gdb, json; exec(\"\"\"def hermit(x):\\n try: v = x.value(); return [x.name, str(v.type), v.format_string(%s), int(v.address or 0)]\\n "
-			      "except Exception as e: return [x.name, str(x.type), '<error: %%s>' %% e, int(x.value().address or 0) if 'max-value' in str(e) else 0]\"\"\"); "
-			      "t = gdb.selected_frame().find_sal().symtab; "
-			      "print(json.dumps([hermit(x) for b in ((t.static_block(), t.global_block()) if t else ()) for x in b if x.is_variable][:%d]))",
-			      hex ? "format='x'" : "", GLOBALS_MAX);
+	int r = python_ask(d, ref->thread, ref->level, ret, &why, "variables_of_file(%s, %d)", hex ? "True" : "False", GLOBALS_MAX);
 
 	if (r == -EREMOTEIO)
 		return errinfo_set(&d->ei, r, "this gdb cannot list global variables: %s", why.text);
-	if (r >= 0)
-		r = jsonx_parse((const char *)out.data, out.len, ret, &d->ei);
-	return r;
+	return r < 0 ? errinfo_set(&d->ei, r, "%s", why.text) : r;
 }
 
 static int add_global(struct dap *d, const struct ref *ref, const json_t *row, bool hex, json_t *ret)
@@ -303,8 +300,7 @@ int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 		return r;
 	v.text = buf_cstr(&text);
 	v.type = buf_cstr(&type);
-	v.memory = value_pointer(v.type, v.text);
-	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
+	list_leads(d, &v);
 	r = list_children(d, ref, &v, NULL, hex);
 	return r < 0 ? r : append(ret, &v);
 }

@@ -14,40 +14,15 @@
 #define LOG_LINES_MAX 100000
 #define LOG_LINE_BYTES_MAX (1u << 20)
 
-static const char script[] =
-#include "dap/gdb.inc"
-	;
-
 static void put_hex(struct buf *b, const char *s)
 {
 	for (; *s; s++)
 		buf_printf(b, "%02x", (unsigned char)*s);
 }
 
-int breaks_python(struct dap *d)
-{
-	struct dap_breaks *b = d->breaks;
-	struct buf hex CLEANUP(buf_done) = { 0 };
-	struct errinfo why = { 0 };
-	int r = 0;
-
-	if (b->python == PYTHON_UNKNOWN) {
-		put_hex(&hex, script);
-		r = mi_console(d->mi, NULL, &why, "python exec(bytes.fromhex('%s').decode())", buf_cstr(&hex));
-		if (r < 0 && r != -EREMOTEIO)
-			return errinfo_set(&d->ei, r, "%s", why.text);
-		b->python = r < 0 ? PYTHON_NONE : PYTHON_THERE;
-		if (r < 0)
-			log_debug("log points: %s", why.text);
-	}
-	if (b->python == PYTHON_NONE)
-		return errinfo_set(&d->ei, -EREMOTEIO, "this needs a gdb with Python");
-	return 0;
-}
-
 int log_define(struct dap *d, int64_t id, const json_t *parts, bool positions)
 {
-	json_t *point CLEANUP(jsonx_unrefp) = json_pack("{sO sb}", "parts", parts, "positions", positions);
+	json_t *told CLEANUP(jsonx_unrefp) = NULL, *point CLEANUP(jsonx_unrefp) = json_pack("{sO sb}", "parts", parts, "positions", positions);
 	struct buf hex CLEANUP(buf_done) = { 0 };
 	char *text CLEANUP(freep) = NULL;
 	int r = point ? jsonx_dump(point, JSON_COMPACT, &text, NULL) : -ENOMEM;
@@ -55,7 +30,7 @@ int log_define(struct dap *d, int64_t id, const json_t *parts, bool positions)
 	if (r < 0)
 		return r;
 	put_hex(&hex, text);
-	return mi_console(d->mi, NULL, &d->ei, "python hermit.define(%" PRId64 ", '%s')", id, buf_cstr(&hex));
+	return python_ask(d, 0, 0, &told, &d->ei, "log_points.define(%" PRId64 ", '%s')", id, buf_cstr(&hex));
 }
 
 /* --- lines --- */
@@ -241,7 +216,7 @@ static int log_at(struct dap *d, const char *location, const char *condition, co
 	int r = p ? log_parse(text, &parts, &d->ei) : -ENOMEM;
 
 	if (r >= 0)
-		r = breaks_python(d);
+		r = python_check(d);
 	if (r < 0)
 		return r;
 	p->id = b->gathering = ++b->last_id;

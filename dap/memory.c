@@ -262,12 +262,3 @@ static int read_memory(struct dap *d, const void *args, json_t *body)
 }
 
 DAP_METHOD(read_memory, read_table, struct read_args);
-
-static int write_memory(struct dap *d, const void *args, json_t *body)
-{
-	(void)args;
-	(void)body;
-	return dap_refuse_write(d, "writing memory");
-}
-
-DAP_METHOD_PLAIN(write_memory);

@@ -33,11 +33,6 @@ static void modules_done(struct modules *m)
 	free(m->v);
 }
 
-static const char *plain(const char *name)
-{
-	return name + (str_has_prefix(name, "target:") ? strlen("target:") : 0);
-}
-
 static int add_module(struct modules *m, const char *path, uint64_t code, const char *symbols)
 {
 	struct module *v = m->n < MODULES_MAX ? reallocarray(m->v, m->n + 1, sizeof(*v)) : NULL;
@@ -94,7 +89,7 @@ static int add_libraries(struct dap *d, struct modules *m)
 		const char *path = mi_str(lib, "target-name");
 		const json_t *range = json_array_get(json_object_get(lib, "ranges"), 0);
 
-		if (path && (r = add_module(m, plain(path), mi_addr(range, "from"), library_state(&table, plain(path)))) < 0)
+		if (path && (r = add_module(m, path_plain(path), mi_addr(range, "from"), library_state(&table, path_plain(path)))) < 0)
 			return r;
 	}
 	return 0;
@@ -130,7 +125,7 @@ static const char *listed_state(struct dap *d, const char *path)
 	json_array_foreach(json_object_get(values, "files"), i, file) {
 		const char *name = mi_str(file, "filename"), *info = mi_str(file, "debug-info");
 
-		if (name && info && !strcmp(plain(name), path))
+		if (name && info && !strcmp(path_plain(name), path))
 			return strcmp(info, "none") ? with_lines : only_names;
 	}
 	return NULL;
@@ -147,7 +142,7 @@ static int add_program(struct dap *d, struct modules *m)
 	path = mi_str(json_array_get(json_object_get(values, "groups"), 0), "executable");
 	if (!path)
 		return 0;
-	return add_module(m, plain(path), 0, has_index(d, plain(path)) ? with_lines : listed_state(d, plain(path)));
+	return add_module(m, path_plain(path), 0, has_index(d, path_plain(path)) ? with_lines : listed_state(d, path_plain(path)));
 }
 
 /* --- where they lie --- */
@@ -321,7 +316,7 @@ static json_t *module_of_record(const struct mi_record *rec, bool loaded)
 {
 	const json_t *range = json_array_get(json_object_get(rec->values, "ranges"), 0);
 	const char *path = mi_str(rec->values, "target-name");
-	json_t *j CLEANUP(jsonx_unrefp) = path ? module_base(plain(path), NULL) : NULL;
+	json_t *j CLEANUP(jsonx_unrefp) = path ? module_base(path_plain(path), NULL) : NULL;
 
 	if (!j || (loaded && set_range(j, mi_addr(range, "from"), mi_addr(range, "to")) < 0))
 		return NULL;

@@ -4,12 +4,21 @@
 
 #include "dap/run_priv.h"
 
+/* --- python.c: gdb.py --- */
+/* A gdb has started: it reads gdb.py. That it cannot is no error. */
+int python_setup(struct dap *d) MUST_CHECK;
+/* -EREMOTEIO with d->ei: this gdb has no Python. */
+int python_check(struct dap *d) MUST_CHECK;
+/* Calls a function of gdb.py in a frame (thread 0: where gdb stands). *ret: what it returns, new reference. -EREMOTEIO: gdb has no Python, or the function failed: ei has
+ * gdb's words. */
+int python_ask(struct dap *d, int thread, int level, json_t **ret, struct errinfo *ei, const char *fmt, ...) PRINTF_LIKE(6, 7) MUST_CHECK;
+
 /* --- stack.c, vars.c: threads, frames, scopes, variables, evaluation --- */
 int stack_new(struct dap_stack **ret) MUST_CHECK;
 void stack_free(struct dap_stack *s);
-/* A gdb has started: its settings for values, and the printers of this machine's libraries. */
+/* A gdb has started: its settings for values. */
 void stack_setup(struct dap *d);
-/* All references (frames, variables) end: called before the guest runs. */
+/* All references (frames, variables) end: the guest has run. */
 void stack_forget(struct dap *d);
 /* A stop that the client is about to see: what a function returned is kept. */
 void stack_stopped(struct dap *d, const struct run_stop *stop);
@@ -19,8 +28,6 @@ int stack_frame(struct dap *d, int64_t frame_id, int *ret_thread, int *ret_level
 int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *ret_addr, uint64_t *ret_len) MUST_CHECK;
 /* The expression of a variable that was listed under a variablesReference, and a frame for it; owned. -EINVAL with d->ei: it has none, -ENOENT: it is from before. */
 int stack_variable(struct dap *d, int64_t variables_reference, const char *name, int64_t *ret_frame, char **ret_expr) MUST_CHECK;
-/* What an expression or line typed in the debug console gives, as text; the guard against side effects applies. new reference in body: result, variablesReference ... */
-int stack_evaluate(struct dap *d, int64_t frame_id, const char *expr, const char *context, json_t *body) MUST_CHECK;
 
 /* --- breaks.c, datapoints.c, logpoints.c --- */
 int breaks_new(struct dap_breaks **ret) MUST_CHECK;
@@ -34,13 +41,12 @@ bool breaks_record(struct dap *d, const struct mi_record *rec);
 /* "log-all LOCATION TEXT": a log point over the whole recording, at once; the session comes back to where it was. condition NULL = none. */
 int breaks_log_all(struct dap *d, const char *location, const char *condition, const char *text, json_t *body) MUST_CHECK;
 
-/* Loads gdb.py into gdb. -EREMOTEIO with d->ei: this gdb has no Python. */
-int breaks_python(struct dap *d) MUST_CHECK;
-
 /* --- except.c: filters, exceptionInfo --- */
 int except_new(struct dap_except **ret) MUST_CHECK;
 void except_free(struct dap_except *e);
 int except_judge(struct dap *d, struct run_stop *s) MUST_CHECK;
+/* One of the filters that are on has this breakpoint of gdb's. */
+bool except_has(const struct dap *d, int64_t number);
 /* exceptionBreakpointFilters of the capabilities: new reference. */
 json_t *except_filters(void);
 
@@ -63,10 +69,10 @@ json_t *sources_of_code(struct dap *d, const json_t *frame, int64_t *ret_line);
 bool sources_is_code(const json_t *source);
 /* The other way: the address of a line (the client's) of a listing, for breakpoints in it. 0: source is no listing, or has no code there. */
 uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line);
-/* Numbers for `locations`, until the guest runs; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */
+/* Numbers for `locations`, until the guest has run; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */
 int64_t sources_location_new(struct dap *d, json_t *source, int64_t line);
 int64_t sources_location_of_addr(struct dap *d, uint64_t addr);
-/* Those numbers end: called before the guest runs. */
+/* Those numbers end. */
 void sources_forget(struct dap *d);
 /* For each of gdb's notify records: libraries come and go. */
 void sources_record(struct dap *d, const struct mi_record *rec);

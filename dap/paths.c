@@ -187,6 +187,13 @@ int path_map_parse(const json_t *j, struct path_map *ret, struct errinfo *ei)
 
 /* --- spellings --- */
 
+const char *path_plain(const char *name)
+{
+	static const char prefix[] = "target:";
+
+	return str_has_prefix(name, prefix) ? name + sizeof(prefix) - 1 : name;
+}
+
 const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

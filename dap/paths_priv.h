@@ -39,6 +39,8 @@ char *path_normalise(const char *path);
 bool path_alias(const char *real, const char *alias, char **ret_from, char **ret_to);
 /* The last component, borrowed. */
 const char *path_base(const char *path);
+/* gdb's name of a file of the recording without the "target:" in front; borrowed. */
+const char *path_plain(const char *name);
 
 bool path_is_uri(const char *s);
 /* The path of a file: URI of this machine, owned; NULL: it is none. */

@@ -20,7 +20,8 @@ struct dap_run {
 	char *command, *title, *describe; /* owned, of what runs or ran last; describe may be NULL */
 	char *arm;          /* owned: the server is told before the command; NULL = nothing */
 	json_t *stop;       /* owned: gdb's record that was not dealt with */
-	bool want_pause;    /* the guest shall be stopped */
+	bool want_pause;    /* the guest shall be stopped, */
+	bool asked;         /* for the client, or for a handler that runs it by itself */
 	bool pausing;       /* gdb was asked to */
 	uint64_t paused_ns; /* when, last */
 	bool halted;        /* run_halt() has stopped it: run_resume() goes on */
@@ -95,7 +96,7 @@ static int go(struct dap *d)
 
 	jsonx_unrefp(&r->stop);
 	r->stop = NULL;
-	r->pausing = r->want_pause = false;
+	r->pausing = r->want_pause = r->asked = false;
 	if (ret >= 0)
 		ret = mi_command(d->mi, NULL, &d->ei, "%s", r->command);
 	if (ret >= 0)
@@ -112,12 +113,18 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 	r = breaks_leaving(d, rq->kind, rq->reverse);
 	if (r >= 0)
 		r = keep_request(d->run, rq, arm);
-	if (r < 0)
-		return r;
+	if (r >= 0)
+		r = go(d);
+	if (r >= 0)
+		d->run->moved = true;
+	return r;
+}
+
+/* What the client holds of before the run is of no use any more. Not before it: a run that cannot begin takes nothing away. */
+static void forget_references(struct dap *d)
+{
 	stack_forget(d);
 	sources_forget(d);
-	d->run->moved = true;
-	return go(d);
 }
 
 static int start_for_client(struct dap *d, const struct run_request *rq, const char *arm)
@@ -161,7 +168,7 @@ int run_to_last_write(struct dap *d, uint64_t addr, uint64_t len, const char *de
 
 void run_pause(struct dap *d)
 {
-	d->run->want_pause = true;
+	d->run->want_pause = d->run->asked = true;
 }
 
 /* gdb is told that the client, or we, want it stopped. */
@@ -244,6 +251,7 @@ static int run_and_wait(struct dap *d, const struct run_request *rq, const char 
 	d->state = r == ERR_GUEST_GONE || r == ERR_INTERRUPTED ? d->state : DAP_STOPPED;
 	if (r < 0)
 		return r;
+	forget_references(d);
 	if (ret)
 		*ret = d->run->stop;
 	else
@@ -310,7 +318,8 @@ int run_resume(struct dap *d)
 	if (!d->run->halted)
 		return 0;
 	d->run->halted = false;
-	return go(d);
+	/* a pause that was asked for meanwhile has stopped it already */
+	return d->run->asked ? 0 : go(d);
 }
 
 /* --- stops for the client --- */
@@ -419,6 +428,7 @@ int run_stopped(struct dap *d)
 						      .paused = is_pause(d->run, mi), .describe = d->run->describe };
 
 	d->state = DAP_STOPPED;
+	forget_references(d);
 	return present(d, &s);
 }
 

@@ -45,8 +45,8 @@ int run_quietly(struct dap *d, const struct run_request *rq, json_t **ret) MUST_
 int run_quietly_to(struct dap *d, const char *place) MUST_CHECK;
 /* The same for the place that a handler began at: cancelling does not keep it from getting there. d->cancelled tells afterwards of it. */
 int run_back_to(struct dap *d, const char *place) MUST_CHECK;
-/* Runs without the client, and runs that could not begin, leave it with frames that have ended. Between requests: it is told of a stop then (an event `invalidated`
- * does not do: VS Code keeps asking for the frame that it shows). */
+/* Runs without the client leave it with frames that have ended. Between requests: it is told of a stop then (an event `invalidated` does not do: VS Code keeps
+ * asking for the frame that it shows). */
 int run_tell_moved(struct dap *d) MUST_CHECK;
 
 /* Stops a guest that runs without showing it, and lets it go on as before. 0 when it does not run: nothing to do, run_resume() neither. */

@@ -480,8 +480,10 @@ int dap_serve(const struct dap_options *opt, struct errinfo *ei)
 	signal(SIGPIPE, SIG_IGN);
 	while (r >= 0 && !d.done)
 		r = step_session(&d);
-	if (r < 0)
+	if (r < 0) {
 		(void)errinfo_set(ei, r, "%s", d.ei.text[0] ? d.ei.text : err_str(r));
+		dap_end(&d, ei->text);
+	}
 	session_done(&d);
 	return r < 0 ? r : 0;
 }

@@ -249,7 +249,7 @@ static bool is_among(const json_t *list, const char *filename)
 	const json_t *e;
 	size_t i;
 
-	filename += str_has_prefix(filename, "target:") ? strlen("target:") : 0;
+	filename = path_plain(filename);
 	json_array_foreach(list, i, e)
 		if (!strcmp(json_string_value(e), filename))
 			return true;

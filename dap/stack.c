@@ -2,6 +2,7 @@
  * run are told from those of now by that, so a client that is late gets an error and never another variable. */
 #define LOG_AREA "dap.stack"
 #include "dap/guard_priv.h"
+#include "dap/paths_priv.h"
 #include "dap/stack_priv.h"
 
 #include <errno.h>
@@ -179,21 +180,6 @@ void stack_plain(struct dap *d, bool hex)
 		setting(d, "set output-radix 10");
 }
 
-/* The printers of libstdc++ and of Rust (of one toolchain) as they are installed on this machine, for all files: gdb would look for them beside the files of
- * the recording, which are a stranger's. Those of Rust fail for types of C++, so they see none. Names and macros in the debugging information of a
- * recording are expressions too, and pass no guard: gdb 14's function that runs commands of this machine is replaced by one that refuses. */
-static const char *const scripts[] = {
-	"exec('class HermitNoShell(gdb.Function):\\n  def invoke(self, *args):\\n    raise gdb.GdbError(\"$_shell would run commands of this machine\")'); "
-	"HermitNoShell('_shell')",
-	"import glob, sys; sys.path[:0] = glob.glob('/usr/share/gcc*/python'); "
-	"from libstdcxx.v6 import register_libstdcxx_printers as f; f(None)",
-	"import glob, os, sys; "
-	"f = glob.glob('/usr/lib/rustlib/etc/gdb_lookup.py') + sorted(glob.glob(os.path.expanduser('~/.rustup/toolchains/*/lib/rustlib/etc/gdb_lookup.py'))); "
-	"sys.path[:0] = [os.path.dirname(x) for x in f[:1]]; "
-	"import gdb, gdb_lookup; exec('def hermit_rust(v):\\n try: return gdb_lookup.printer(v) if gdb.selected_frame().language() == \"rust\" else None"
-	"\\n except Exception: return None'); gdb.pretty_printers.append(hermit_rust)",
-};
-
 /* A bug of gdb ends the command, not gdb: 13.1 has one with enums of today's Rust. */
 static const char *const settings[] = {
 	"set print object on",
@@ -212,13 +198,8 @@ static const char *const settings[] = {
 
 void stack_setup(struct dap *d)
 {
-	struct errinfo ei = { 0 };
-
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		setting(d, settings[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++, ei.text[0] = '\0')
-		if (mi_console(d->mi, NULL, &ei, "python %s", scripts[i]) < 0)
-			log_debug("scripts: %s", ei.text);
 }
 
 /* --- frames --- */
@@ -304,11 +285,6 @@ static int frame_place(struct dap *d, const json_t *mi, json_t *f, bool artifici
 	return r;
 }
 
-static const char *plain(const char *path)
-{
-	return str_has_prefix(path, "target:") ? path + strlen("target:") : path;
-}
-
 static bool lies_in(const json_t *library, uint64_t pc)
 {
 	const json_t *ranges = json_object_get(library, "ranges");
@@ -331,7 +307,7 @@ static const char *frame_module(struct dap *d, const json_t *mi)
 	for (size_t i = 0; i < json_array_size(list) && !from; i++)
 		if (lies_in(json_array_get(list, i), mi_addr(mi, "addr")))
 			from = mi_str(json_array_get(list, i), "target-name");
-	return from ? plain(from) : mi_str(mi, "fullname") ? d->program : NULL;
+	return from ? path_plain(from) : mi_str(mi, "fullname") ? d->program : NULL;
 }
 
 static json_t *make_frame(struct dap *d, const json_t *mi, const json_t *outer, int64_t id)
@@ -351,9 +327,7 @@ static json_t *make_frame(struct dap *d, const json_t *mi, const json_t *outer, 
 	else
 		buf_printf(&b, "0x%" PRIx64, pc);
 	if (!mi_str(mi, "line") && from && !artificial) { /* which library it is in, where nothing else is known */
-		const char *slash = strrchr(from, '/');
-
-		buf_printf(&b, " (%s)", slash ? slash + 1 : from);
+		buf_printf(&b, " (%s)", path_base(from));
 	}
 	r = jsonx_set_i64(f, "id", id);
 	if (r >= 0)
@@ -438,31 +412,42 @@ DAP_METHOD(stack_trace, trace_table, struct trace_args);
 
 /* --- addresses --- */
 
+/* A number that follows from gdb's own variables, in C whatever the program's language is. */
+static int own_number(struct dap *d, int thread, int level, const char *expr, uint64_t *ret, struct errinfo *ei)
+{
+	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
+	int r = mi_command(d->mi, &mi, ei, "-data-evaluate-expression --thread %d --frame %d --language c++ \"%s\"", thread, level, expr);
+
+	if (r >= 0)
+		*ret = mi_addr(mi, "value");
+	return r;
+}
+
 int stack_lvalue(struct dap *d, int64_t frame_id, const char *expr, uint64_t *ret_addr, uint64_t *ret_len)
 {
-	CLEANUP(buf_done) struct buf out = { 0 };
 	struct errinfo why = { 0 };
+	uint64_t addr = 0, len = 0;
 	int thread, level, r = stack_frame(d, frame_id, &thread, &level);
-	const char *text;
-	char *end;
 
 	if (r < 0)
 		return r;
 	if (guard_expression(expr) & (GUARD_WRITES | GUARD_KEEPS | GUARD_ESCAPES))
 		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: it would change something", expr);
 	stack_quiet(d);
-	r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%p\\n\", &(%s)", expr);
-	if (r >= 0) /* a question of its own: for Rust gdb takes one expression only */
-		r = mi_console_in(d->mi, thread, level, &out, &why, "printf \"%%lu\\n\", sizeof(%s)", expr);
+	/* the expression is of the program's language, which need not know of sizes (Go) */
+	r = mi_console_in(d->mi, thread, level, NULL, &why, "set $hermit_at = &(%s)", expr);
+	if (r >= 0)
+		r = own_number(d, thread, level, "(unsigned long) $hermit_at", &addr, &why);
+	if (r >= 0)
+		r = own_number(d, thread, level, "sizeof(*$hermit_at)", &len, &why);
 	stack_loud(d);
 	if (r == -EREMOTEIO)
 		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address: %s", expr, why.text);
 	if (r < 0)
 		return errinfo_set(&d->ei, r, "%s", why.text);
-	text = buf_cstr(&out);
-	if (!str_has_prefix(text, "0x"))
+	if (!addr)
 		return errinfo_set(&d->ei, -EINVAL, "'%.200s' has no address", expr);
-	*ret_addr = strtoull(text, &end, 16);
-	*ret_len = strtoull(end, NULL, 10);
+	*ret_addr = addr;
+	*ret_len = len;
 	return 0;
 }

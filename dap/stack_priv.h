@@ -123,6 +123,8 @@ int list_globals(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MU
 int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 /* Adds the reference and the counts to v if it has children. v->text is its text in gdb's words. */
 int list_children(struct dap *d, const struct ref *in, struct value *v, const char *varobj, bool hex) MUST_CHECK;
+/* Adds what v->text leads to: memory, unless it is known already, and code. */
+void list_leads(struct dap *d, struct value *v);
 
 /* --- registers.c --- */
 /* The general ones and the groups of the others; those of a group. They are shown in hex always. */

@@ -43,14 +43,9 @@ static int insert_thread(json_t *list, int64_t id, const char *name, int64_t tid
 /* gdb's machine interface reads the registers of all threads to tell their frames too, which takes milliseconds for each: its Python does not. */
 static int ask_python(struct dap *d, json_t *ret)
 {
-	CLEANUP(buf_done) struct buf out = { 0 };
 	CLEANUP(jsonx_unrefp) json_t *rows = NULL;
-	int r = mi_console(d->mi, &out, NULL,
-			   "python import gdb, json; print(json.dumps([[t.global_num, (t.name or '').encode('utf-8', 'replace').decode(), t.ptid[1] or t.ptid[2]] "
-			   "for t in gdb.selected_inferior().threads() if t.is_valid()]))");
+	int r = python_ask(d, 0, 0, &rows, NULL, "threads()");
 
-	if (r >= 0)
-		r = jsonx_parse((const char *)out.data, out.len, &rows, NULL);
 	for (size_t i = 0; i < json_array_size(rows) && r >= 0; i++) {
 		const json_t *row = json_array_get(rows, i);
 

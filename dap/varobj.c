@@ -235,8 +235,7 @@ static int add_child(struct dap *d, const struct ref *ref, const struct child *c
 			return errinfo_set(&d->ei, r, "%s", why.text);
 		v.text = text.len ? buf_cstr(&text) : v.text;
 	}
-	v.memory = value_pointer(v.type, v.text);
-	v.location = sources_location_of_addr(d, value_function(v.type, v.text));
+	list_leads(d, &v);
 	if (!flag(c->mi, "dynamic") && mi_int(c->mi, "numchild", 0) == 0 && !dull)
 		return json_array_append_new(ret, value_variable(&v)) < 0 ? -ENOMEM : 0;
 	r = list_children(d, ref, &v, mi_str(c->mi, "name"), hex);

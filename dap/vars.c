@@ -183,19 +183,3 @@ int stack_variable(struct dap *d, int64_t variables_reference, const char *name,
 	*ret_expr = os_strdup(buf_cstr(&b));
 	return *ret_expr ? 0 : -ENOMEM;
 }
-
-/* --- refusals --- */
-
-static int set_variable(struct dap *d, const void *args, json_t *body)
-{
-	(void)args, (void)body;
-	return dap_refuse_write(d, "setting a variable");
-}
-DAP_METHOD_PLAIN(set_variable);
-
-static int set_expression(struct dap *d, const void *args, json_t *body)
-{
-	(void)args, (void)body;
-	return dap_refuse_write(d, "setting a value");
-}
-DAP_METHOD_PLAIN(set_expression);

@@ -40,18 +40,15 @@ static void send_message(struct dap *d, const char *type, json_t *msg)
 	}
 }
 
+/* A message of two members; content is taken over. */
+static void send_named(struct dap *d, const char *type, const char *key, const char *name, const char *member, json_t *content)
+{
+	send_message(d, type, content ? json_pack("{ss so}", key, name, member, content) : NULL);
+}
+
 void dap_event(struct dap *d, const char *name, json_t *body)
 {
-	json_t *msg = json_object();
-	int r = msg && body ? jsonx_set_str(msg, "event", name) : -ENOMEM;
-
-	if (r >= 0)
-		r = jsonx_set_new(msg, "body", body);
-	else
-		jsonx_unrefp(&body);
-	if (r < 0)
-		jsonx_unrefp(&msg);
-	send_message(d, "event", msg);
+	send_named(d, "event", "event", name, "body", body);
 }
 
 /* The members of a failed answer. */
@@ -84,16 +81,7 @@ void dap_respond(struct dap *d, const json_t *request, int r, json_t *body)
 
 void dap_reverse_request(struct dap *d, const char *command, json_t *arguments)
 {
-	json_t *msg = json_object();
-	int r = msg && arguments ? jsonx_set_str(msg, "command", command) : -ENOMEM;
-
-	if (r >= 0)
-		r = jsonx_set_new(msg, "arguments", arguments);
-	else
-		jsonx_unrefp(&arguments);
-	if (r < 0)
-		jsonx_unrefp(&msg);
-	send_message(d, "request", msg);
+	send_named(d, "request", "command", command, "arguments", arguments);
 }
 
 void dap_say(struct dap *d, const char *category, const char *fmt, ...)

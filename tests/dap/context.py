@@ -43,6 +43,7 @@ RECORDINGS = {
     "thread-crash": {"program": "crash_thread", "status": None},
     "containers": {"program": "containers"},
     "rust": {"program": "shapes"},
+    "go": {"program": "counter"},
     "output": {"program": "output"},
 }
 
@@ -66,7 +67,7 @@ def reap():
 
 def source_of(program):
     for folder in (PROGRAMS, guests.GUESTS):
-        for end in (".c", ".cc", ".rs"):
+        for end in (".c", ".cc", ".rs", ".go"):
             path = os.path.join(folder, program + end)
             if os.path.exists(path):
                 return path
@@ -78,13 +79,13 @@ def build(program, flags="", name=None):
     source, target = source_of(program), os.path.join(FOLDER, name or program)
     if source.endswith(".c"):
         return guests.build_guest(program, flags or "-O0", os.path.join(FOLDER, name or program), os.path.dirname(source))
-    argv = {".cc": ["g++", "-std=gnu++17", "-g", "-O0", *shlex.split(flags)], ".rs": ["rustc", "-g", *shlex.split(flags)]}[os.path.splitext(source)[1]]
+    argv = {".cc": ["g++", "-std=gnu++17", "-g", "-O0"], ".rs": ["rustc", "-g"], ".go": ["go", "build", "-gcflags=all=-N -l"]}[os.path.splitext(source)[1]]
     if not shutil.which(argv[0]):
         raise Skip("needs " + argv[0])
     with open(target + ".lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
-            subprocess.run([*argv, "-o", target, source], check=True)
+            subprocess.run([*argv, *shlex.split(flags), "-o", target, source], check=True)
     return target
 
 

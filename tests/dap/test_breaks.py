@@ -104,6 +104,8 @@ def test_logpoints(t):
     assert len(said) == 10 and "n is 7, twice 14; {plain}" in said[7], said
     where = [e for e in c.had("output") if "n is 7" in e["output"]][0]
     assert where["line"] == t.line("steps", "in square") and where["source"]["path"] == t.source("steps"), where
+    c.scope("global")
+    assert t.breaks(c, ("in square", {"logMessage": "{n}"}))[0]["verified"], "after globals were listed"
     got = t.breaks(c, ("in square", {"logMessage": "{n"}))
     assert not got[0]["verified"] and got[0]["message"], got
 

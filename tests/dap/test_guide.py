@@ -1,4 +1,5 @@
-"""docs/DAP.md and the manual page name all there is: requests, capabilities, words, filters, arguments."""
+"""docs/DAP.md and the manual page name all there is: requests, capabilities, events, words, filters, arguments."""
+import glob
 import json
 import os
 import re
@@ -24,6 +25,14 @@ def test_requests(t):
     assert own and offered and not missing(own + offered, guide), missing(own + offered, guide)
     filters = ["`%s`" % f["filter"] for f in capabilities["exceptionBreakpointFilters"]]
     assert not [f for f in filters if f not in guide], (filters, "docs/DAP.md")
+
+
+def test_events(_):
+    sent = set()
+    for path in glob.glob(os.path.join(client.TOP, "dap", "*.c")):
+        sent.update(re.findall(r'dap_event\(d, "(\w+)"', text_of(path)))
+    told = re.search(r"\*\*Events:\*\*(.*?)\n\n", text_of("docs", "DAP.md"), re.S).group(1)
+    assert sent and not missing(sent, told), missing(sent, told)
 
 
 def test_bodies(_):

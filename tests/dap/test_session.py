@@ -1,6 +1,8 @@
 """The life of a session: initialize, launch and its stops, the end, and requests that come when they should not."""
+import json
 import os
 import re
+import time
 
 import client
 from client import Refused, wait_for
@@ -112,7 +114,7 @@ def test_stop_refused(t):
     for arguments, word in (({"recording": "nonsense"}, "nonsense"), ({"recording": ident, "process": 4}, "4"), ({"recording": ident, "stopAt": "nowhere"}, "nowhere"),
                             ({"recording": ident, "stopAt": "crash"}, "crash"), ({"recording": ident, "stopAt": 99999999}, "99999999"),
                             ({"recording": ident, "gdb": "/nonexistent/gdb"}, "/nonexistent/gdb"), ({"recording": ident, "stopAt": [1]}, "stopAt"),
-                            ({"recording": 5}, "recording"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1"), ({"recording": ident, "server": " | true"}, "ssh -L")):
+                            ({"recording": 5}, "recording"), ({"recording": ident, "output": "loud"}, "loud"), ({"recording": ident, "processes": "some"}, "some"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1"), ({"recording": ident, "server": " | true"}, "ssh -L")):
         try:
             c.open(arguments)
             raise AssertionError("launch %r was not refused" % arguments)
@@ -251,6 +253,21 @@ def test_disconnect_while_running(t):
     c = t.launch("long")
     c.request("continue", {"threadId": c.thread})
     c.disconnect()
+
+
+def test_disconnect_in_one_piece(t):
+    """The end of the session does not wait for what was asked right before it."""
+    c, begun = t.launch("long"), time.monotonic()
+    messages = [{"command": "hermit/logAll", "arguments": {"location": "main", "logMessage": "x"}}, {"command": "disconnect"}]
+    text = b""
+    for message in messages:
+        c.seq += 1
+        c.sent[c.seq] = message["command"]
+        text += framed(json.dumps(dict(message, seq=c.seq, type="request")).encode())
+    c.send_raw(text)
+    c.wait(lambda: True if c.closed else None, "end of the connection", 15)
+    assert not c.unanswered() and not c.answers[c.seq - 1]["success"], c.answers[c.seq - 1]
+    assert time.monotonic() - begun < 20
 
 
 def test_unknown_requests(t):

@@ -79,6 +79,23 @@ def test_console(t):
         assert c.at() == before, line
 
 
+def test_breakpoints_of_the_console(t):
+    """The editor's are not changed behind its back; those that it has no list for can be made, and removed by number."""
+    c = t.at_break("steps", "in square")
+    c.request("setExceptionBreakpoints", {"filters": ["exit"]})
+    theirs = [int(line.split()[0]) for line in c.type("info breakpoints").splitlines() if line[:1].isdigit()]
+    assert len(theirs) == 2, theirs
+    made = int(re.search(r"watchpoint (\d+)", c.type("watch -location calls")).group(1))
+    for line in ("break add", "b add", "delete", "disable", "delete %d" % theirs[0], "delete %d %d" % (made, theirs[1]), "disable 1-%d" % made, "condition %d n == 5" % theirs[0],
+                 "ignore %d 3" % theirs[1], "delete $bpnum"):
+        c.refused("evaluate", {"expression": line, "context": "repl"})
+    stop = c.go("continue")
+    assert stop["reason"] == "data breakpoint" and c.evaluate("calls") == "1", stop
+    c.type("condition %d calls == %d" % (made, theirs[0]))
+    c.type("delete %d" % made)
+    assert c.go("continue")["reason"] == "breakpoint" and c.at()[0] == "square"
+
+
 def test_console_moves(t):
     """gdb's words that run: the client sees it run and stop."""
     c = t.launch("steps")
@@ -93,7 +110,7 @@ def test_completions(t):
     c = t.at_break("steps", "the print")
     def complete(text, column=None):
         return [i.get("text") or i["label"] for i in c.request("completions", {"frameId": c.top()["id"], "text": text, "column": column or len(text) + 1})["targets"]]
-    assert any("square" in x for x in complete("break squ")), complete("break squ")
+    assert any("square" in x for x in complete("tbreak squ")), complete("tbreak squ")
     assert any("corners" in x for x in complete("p shape.cor")), complete("p shape.cor")
     assert any("last-write" in x for x in complete("last-w")), complete("last-w")
     assert any("reverse-continue" in x for x in complete("reverse-con"))
@@ -186,6 +203,21 @@ def test_rust(t):
     c.go("reverseContinue")
     assert c.top()["name"].endswith("area") and c.top()["line"] == t.line("rust", "self.side // square"), c.top()
     assert c.evaluate("self.side") == "2"
+
+
+def test_go(t):
+    """Its expressions have no sizeof, no arrows: variables are watched by name, and the last write is found."""
+    c = t.at_break("go", "calling add")
+    frame = c.top()["id"]
+    for name, size in (("small", 2), ("c.n", 8), ("c", 32)):
+        info = c.request("dataBreakpointInfo", {"name": name, "frameId": frame})
+        assert info["dataId"] and " (%d bytes" % size in info["description"], info
+    t.breaks(c, "the print")
+    c.go("continue")
+    c.request("hermit/lastWrite", {"expression": "c.n", "frameId": c.top()["id"]})
+    assert c.stop()["reason"] == "data breakpoint"
+    assert c.at() == ("main.(*counter).add", t.line("go", "the change")) or c.at()[1] == t.line("go", "the change"), c.at()
+    assert c.evaluate("c.n") == "6"
 
 
 def test_inlined(t):

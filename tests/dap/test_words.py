@@ -48,6 +48,7 @@ def test_looking(t):
     assert re.search(r"^seek PLACE .*\[goto\]", c.type("hermit-help"), re.M)
     text = c.type("log-all %d \"{n} of {total}\" if n > 7" % t.line("steps", "in square"))
     assert [line.split(None, 1)[1] for line in text.splitlines()] == ["8 of 140", "9 of 204"], text
+    assert c.stop()["reason"] == "goto"
     assert c.request("hermit/where")["position"] == position and c.at()[1] == t.line("steps", "the print")
     events = c.type("events 1-3").splitlines()
     assert len(events) == 3 and "exec" in events[0], events

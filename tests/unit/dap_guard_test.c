@@ -122,7 +122,8 @@ START_TEST(commands)
 		"file x", "she", "set var x=3", "set x = 3", "set confirm off", "set auto-load on", "jump 3", "return", "kill", "run", "monitor exit", "monitor hermit arm 3",
 		"frame apply all shell ls", "thread apply all !ls", "delete", "print x = 3", "p x++", "output x = 3", "x/4x a = 3", "call x = 3", "print $_shell(\"ls\")",
 		"printf \"%d\", $_shell(\"ls\")", "set $x = $_shell(\"ls\")", "break f if $_shell(\"ls\")", "break f if x = 3", "define foo", "alias a=b", "with print x",
-		"interpreter-exec mi x", "maintenance info sections", "gcore", "generate-core-file",
+		"interpreter-exec mi x", "maintenance info sections", "gcore", "generate-core-file", "break main", "b 3", "br main", "rbreak .", "enable", "disable",
+		"disable breakpoints", "condition x", "tbreak f if x = 3",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(denied); i++)
@@ -137,6 +138,8 @@ START_TEST(commands)
 	check_command("frame 2", GUARD_COMMAND, "frame");
 	check_command("frame", GUARD_COMMAND, "frame");
 	check_command("delete 3", GUARD_COMMAND, "delete");
+	check_command("condition 3 x == 1", GUARD_COMMAND, "condition");
+	check_command("tbreak main", GUARD_COMMAND, "tbreak");
 	check_command("monitor hermit where", GUARD_COMMAND, "monitor");
 	check_command("help set", GUARD_COMMAND, "help");
 	check_command("foo", GUARD_UNKNOWN, NULL);
