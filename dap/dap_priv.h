@@ -82,6 +82,7 @@ struct dap {
 	struct errinfo ei; /* of the current request: handlers set it with their error */
 
 	struct mi *mi;       /* NULL = none */
+	uint64_t mi_until;   /* it starts and has to answer by then (dap_now_ns()); 0 = it takes its time */
 	struct dap_server server;
 	char *dir;           /* owned: private directory with the server's socket; NULL = none */
 	char *recording;     /* owned: id, NULL = attached, not known */
