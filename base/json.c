@@ -40,7 +40,7 @@ static size_t depth_of(const char *text, size_t len)
 }
 
 /* Parsing, copying and freeing go down as deep as the text does: jansson's own limit (2048) is more than the stack of a thread may hold. */
-int jsonx_parse(const char *text, size_t len, json_t **ret, struct errinfo *ei)
+static int parse(const char *text, size_t len, size_t flags, json_t **ret, struct errinfo *ei)
 {
 	json_error_t error;
 	json_t *j;
@@ -49,11 +49,21 @@ int jsonx_parse(const char *text, size_t len, json_t **ret, struct errinfo *ei)
 		return errinfo_set_r(ei, ERR_LIMIT, "parse %zu bytes of JSON", len);
 	if (depth_of(text, len) > JSON_DEPTH_MAX)
 		return errinfo_set(ei, ERR_CORRUPT, "parse JSON: nested deeper than %d", JSON_DEPTH_MAX);
-	j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, &error);
 	if (!j)
 		return errinfo_set(ei, ERR_CORRUPT, "parse JSON: line %d column %d: %s", error.line, error.column, error.text);
 	*ret = j;
 	return 0;
+}
+
+int jsonx_parse(const char *text, size_t len, json_t **ret, struct errinfo *ei)
+{
+	return parse(text, len, 0, ret, ei);
+}
+
+int jsonx_parse_nul(const char *text, size_t len, json_t **ret, struct errinfo *ei)
+{
+	return parse(text, len, JSON_ALLOW_NUL, ret, ei);
 }
 
 int jsonx_load_file(const char *path, size_t max, json_t **ret, struct errinfo *ei)

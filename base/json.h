@@ -13,6 +13,8 @@ void jsonx_unrefp(json_t **j);
 /* Parses one whole JSON text; duplicate members and trailing text are errors. ERR_CORRUPT with line and column in ei,
  * also for what is nested deeper than JSON_DEPTH_MAX; ERR_LIMIT above JSON_TEXT_MAX. New reference. */
 int jsonx_parse(const char *text, size_t len, json_t **ret, struct errinfo *ei) MUST_CHECK;
+/* The same, but strings may hold \u0000, which json_string_length() tells of: for those who have to answer whoever sends it. */
+int jsonx_parse_nul(const char *text, size_t len, json_t **ret, struct errinfo *ei) MUST_CHECK;
 /* Reads and parses a file; ei names it. */
 int jsonx_load_file(const char *path, size_t max, json_t **ret, struct errinfo *ei) MUST_CHECK;
 /* Text of j (flags: JSON_INDENT(2), JSON_COMPACT, ...), NUL-terminated, owned by the caller. ret_len may be NULL. */

@@ -94,6 +94,8 @@ json_t *point_body(struct dap *d, const struct point *p);
 void points_tell(struct dap *d);
 /* One of its places in the code is at pc. */
 bool point_stands_at(const struct point *p, uint64_t pc);
+/* Member of its spec; NULL when absent or blank. */
+const char *point_str(const struct point *p, const char *key);
 /* Inserts p, a breakpoint or a log point; where and options as -break-insert takes them. -EREMOTEIO with d->ei. */
 int point_insert_code(struct dap *d, struct point *p, const char *options, const char *where) MUST_CHECK;
 /* Gives it the condition of its spec. -EREMOTEIO with d->ei. */

@@ -83,13 +83,8 @@ int breaks_home(struct dap *d, char **ret)
 
 int breaks_return(struct dap *d, const char *home, const json_t *disabled)
 {
-	bool cancelled = d->cancelled;
-	int r, r2;
+	int r = run_back_to(d, home), r2 = r == ERR_GUEST_GONE ? r : breaks_enable(d, disabled);
 
-	d->cancelled = false; /* the way back is not what the user wants to stop */
-	r = run_quietly_to(d, home);
-	r2 = r == ERR_GUEST_GONE ? r : breaks_enable(d, disabled);
-	d->cancelled = cancelled;
 	points_tell(d); /* libraries came and went */
 	return r < 0 ? r : r2;
 }
@@ -349,9 +344,11 @@ static int go_home(struct dap *d, const struct point *p, bool from_end)
 	bool cancelled = d->cancelled, there;
 	int r;
 
+	if (from_end)
+		return run_back_to(d, "end");
 	d->cancelled = false;
-	r = from_end ? run_quietly_to(d, "end") : run_to_hit(d, p, p->at / 2, &there);
-	d->cancelled = cancelled;
+	r = run_to_hit(d, p, p->at / 2, &there);
+	d->cancelled |= cancelled;
 	return r;
 }
 

@@ -101,32 +101,6 @@ int children_list(struct dap *d, json_t **ret)
 
 /* --- opening --- */
 
-static json_t *configuration(const struct dap *d, const json_t *process)
-{
-	static const char *const same[] = { "sourceMap", "gdb", "output" };
-	const char *program = mi_str(process, "program"), *slash = strrchr(program, '/');
-	int64_t pid = mi_int(process, "pid", 0);
-	char *name = os_asprintf("%s (%" PRId64 ")", slash ? slash + 1 : program, pid);
-	json_t *j = json_pack("{ss ss so ss sI ss}", "type", "hermit", "request", "launch", "name", jsonx_text(name ? name : "?"), "recording", d->recording, "process",
-			      (json_int_t)pid, "stopAt", "entry");
-
-	freep(&name);
-	for (size_t i = 0; i < ARRAY_SIZE(same) && j; i++) {
-		json_t *v = json_object_get(d->launch, same[i]);
-
-		if (v && json_object_set(j, same[i], v) < 0)
-			jsonx_unrefp(&j);
-	}
-	return j;
-}
-
-static void ask_client(struct dap *d, const json_t *process)
-{
-	json_t *c = configuration(d, process);
-
-	dap_reverse_request(d, "startDebugging", c ? json_pack("{so ss}", "configuration", c, "request", "launch") : NULL);
-}
-
 static const json_t *find(const json_t *list, int64_t pid)
 {
 	const json_t *one;
@@ -136,6 +110,34 @@ static const json_t *find(const json_t *list, int64_t pid)
 		if (mi_int(one, "pid", 0) == pid)
 			return one;
 	return NULL;
+}
+
+static json_t *configuration(const struct dap *d, const json_t *list, const json_t *process)
+{
+	static const char *const same[] = { "sourceMap", "gdb", "output" };
+	const char *program = mi_str(process, "program") ?: "", *slash = strrchr(program, '/');
+	const json_t *parent = find(list, mi_int(process, "parent", 0));
+	/* one that only was forked never comes to main */
+	bool forked = parent && strcmp(mi_str(parent, "program") ?: "", program) == 0;
+	int64_t pid = mi_int(process, "pid", 0);
+	char *name CLEANUP(freep) = os_asprintf("%s (%" PRId64 ")", slash ? slash + 1 : program, pid);
+	json_t *j = json_pack("{ss ss so ss sI ss}", "type", "hermit", "request", "launch", "name", jsonx_text(name ? name : "?"), "recording", d->recording, "process",
+			      (json_int_t)pid, "stopAt", forked ? "entry" : "main");
+
+	for (size_t i = 0; i < ARRAY_SIZE(same) && j; i++) {
+		json_t *v = json_object_get(d->launch, same[i]);
+
+		if (v && json_object_set(j, same[i], v) < 0)
+			jsonx_unrefp(&j);
+	}
+	return j;
+}
+
+static void ask_client(struct dap *d, const json_t *list, const json_t *process)
+{
+	json_t *c = configuration(d, list, process);
+
+	dap_reverse_request(d, "startDebugging", c ? json_pack("{so ss}", "configuration", c, "request", "launch") : NULL);
 }
 
 int children_open(struct dap *d, int64_t pid, bool *ret, struct buf *out)
@@ -153,7 +155,7 @@ int children_open(struct dap *d, int64_t pid, bool *ret, struct buf *out)
 		return errinfo_set(&d->ei, -EINVAL, "process %" PRId64 " is the one of this session", pid);
 	*ret = d->recording && d->client.start_debugging;
 	if (*ret) {
-		ask_client(d, process);
+		ask_client(d, list, process);
 		buf_printf(out, "opening process %" PRId64 "\n", pid);
 	} else if (d->recording) {
 		buf_printf(out,
@@ -191,7 +193,7 @@ void children_setup(struct dap *d)
 			dap_say(d, "console", "hermit-dap: only %u of %zu processes are opened\n", OPENED_MAX, json_array_size(list) - 1);
 			return;
 		}
-		ask_client(d, one);
+		ask_client(d, list, one);
 	}
 }
 

@@ -131,6 +131,15 @@ static int add_gdb(const struct completing *c, int thread, int level, const char
 	return r;
 }
 
+/* Ours come before gdb's of the same name. */
+static bool is_ours(const char *name)
+{
+	for (size_t i = 0; words_at(i); i++)
+		if (strcmp(words_at(i)->name, name) == 0)
+			return true;
+	return false;
+}
+
 /* Words that begin the line. */
 static int add_words(const struct completing *c)
 {
@@ -142,7 +151,7 @@ static int add_words(const struct completing *c)
 		if (str_has_prefix(words_at(i)->name, c->prefix))
 			r = add(c, words_at(i)->name, 0, "keyword");
 	for (size_t i = 0; guard_word(i) && r >= 0; i++)
-		if (str_has_prefix(guard_word(i), c->prefix))
+		if (str_has_prefix(guard_word(i), c->prefix) && !is_ours(guard_word(i)))
 			r = add(c, guard_word(i), 0, "keyword");
 	return r;
 }

@@ -33,7 +33,7 @@ enum dap_state {
 /* What the client said in initialize. */
 struct dap_client {
 	bool lines_at_1, columns_at_1; /* default: true */
-	bool progress, start_debugging, memory_event, invalidated, ansi;
+	bool progress, start_debugging, memory_event;
 	bool uris;         /* pathFormat: paths are URIs */
 	bool machine_code; /* it shows machine code by itself (disassemble), as VS Code does */
 };

@@ -115,7 +115,8 @@ static int parse_body(const char *p, size_t n, json_t **ret, struct errinfo *ei)
 {
 	CLEANUP(jsonx_unrefp) json_t *j = NULL;
 	struct errinfo cause = { 0 };
-	int r = jsonx_parse(p, n, &j, &cause);
+	/* a request with \u0000 in it is to be answered as well: args.c refuses the string */
+	int r = jsonx_parse_nul(p, n, &j, &cause);
 
 	if (r < 0)
 		return errinfo_set(ei, r, "read a message: %s", cause.text);

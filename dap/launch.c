@@ -117,6 +117,19 @@ static int check_reverse(struct dap *d)
 	return 0;
 }
 
+/* gdb takes what stands behind a bar for a command of this machine. */
+static int check_target(struct dap *d, const char *target)
+{
+	const char *begin = target + strspn(target, " \t");
+
+	if (*begin != '|' && *begin)
+		return 0;
+	return errinfo_set(&d->ei, -EINVAL,
+			   "'%.80s' is no server: wanted is HOST:PORT or the path of a socket. One on another machine is reached through a tunnel "
+			   "(ssh -L PORT:localhost:PORT MACHINE, then localhost:PORT); no command is run here",
+			   target);
+}
+
 static int connect_gdb(struct dap *d, const char *target)
 {
 	json_t *where CLEANUP(jsonx_unrefp) = NULL;
@@ -218,7 +231,41 @@ static int make_dir(struct dap *d)
 	return errinfo_set_r(&d->ei, -errno, "cannot make a directory for the replay's socket in $XDG_RUNTIME_DIR, $TMPDIR or /tmp");
 }
 
-/* Words for the server. "main" and "entry" are reached by gdb. */
+/* Once gdb is connected nobody needs the socket's name: an adapter that is killed leaves nothing behind. */
+static void remove_dir(struct dap *d)
+{
+	char *socket CLEANUP(freep) = d->dir ? os_asprintf("%s/gdb", d->dir) : NULL;
+
+	if (!d->dir)
+		return;
+	if (socket)
+		(void)unlink(socket);
+	(void)rmdir(d->dir);
+	freep(&d->dir);
+	d->dir = NULL;
+}
+
+/* A place that the server begins at by itself, as `hermit replay -g` does. */
+static bool server_begins_at(const char *stop_at)
+{
+	if (strcmp(stop_at, "crash") == 0 || strcmp(stop_at, "end") == 0)
+		return true;
+	return *stop_at >= '0' && *stop_at <= '9' && !stop_at[strspn(stop_at, "0123456789abcdefx!+:*")];
+}
+
+/* What the session goes to when it has begun (run.c): a time, a bookmark; all places of a server that we do not start. What is none is an error of launch. */
+static int check_place(struct dap *d, const char *stop_at, bool served)
+{
+	char *position CLEANUP(freep) = NULL;
+	int r;
+
+	if (strcmp(stop_at, "entry") == 0 || strcmp(stop_at, "main") == 0 || strcmp(stop_at, "crash") == 0 || (!served && server_begins_at(stop_at)))
+		return 0;
+	r = places_find(d, stop_at, &position);
+	return r < 0 ? r : jsonx_set_bool(d->launch, "seeks", true);
+}
+
+/* Words for the server. The other places are reached by gdb. */
 static int start_server(struct dap *d, const char *process, const char *stop_at)
 {
 	const char *words[8];
@@ -231,7 +278,7 @@ static int start_server(struct dap *d, const char *process, const char *stop_at)
 		words[n++] = "-p";
 		words[n++] = process;
 	}
-	if (stop_at && strcmp(stop_at, "entry") && strcmp(stop_at, "main")) {
+	if (server_begins_at(stop_at)) {
 		words[n++] = "-g";
 		words[n++] = stop_at;
 	}
@@ -263,8 +310,10 @@ static void say_process(struct dap *d)
 static int enter(struct dap *d, const char *gdb, const char *program, const char *target)
 {
 	struct buf quoted CLEANUP(buf_done) = { 0 };
-	int r = start_gdb(d, gdb);
+	int r = check_target(d, target);
 
+	if (r >= 0)
+		r = start_gdb(d, gdb);
 	if (r >= 0 && program) {
 		mi_quote(&quoted, program);
 		r = mi_command(d->mi, NULL, &d->ei, "-file-exec-and-symbols %s", buf_cstr(&quoted));
@@ -275,6 +324,7 @@ static int enter(struct dap *d, const char *gdb, const char *program, const char
 		stack_setup(d);
 	if (r >= 0)
 		r = connect_gdb(d, target);
+	remove_dir(d);
 	if (r < 0)
 		return r;
 	d->state = DAP_CONFIG;
@@ -292,15 +342,7 @@ static void leave(struct dap *d)
 	mi_freep(&d->mi);
 	d->mi = NULL;
 	server_stop(d);
-	if (d->dir) {
-		char *socket CLEANUP(freep) = os_asprintf("%s/gdb", d->dir);
-
-		if (socket)
-			(void)unlink(socket);
-		(void)rmdir(d->dir);
-		freep(&d->dir);
-		d->dir = NULL;
-	}
+	remove_dir(d);
 }
 
 /* A launch that failed can be tried again. */
@@ -310,6 +352,7 @@ static void undo(struct dap *d)
 
 	d->state = DAP_READY;
 	leave(d);
+	places_forget(d);
 	jsonx_unrefp(&d->launch);
 	freep(&d->recording);
 	d->launch = NULL;
@@ -327,6 +370,8 @@ static int launch_from(struct dap *d, const struct launch_args *a)
 		r = text_of(d, a->process, "process", &process);
 	if (r >= 0)
 		r = choose_stop(d, a, crashed, &stop_at);
+	if (r >= 0)
+		r = check_place(d, stop_at, a->server);
 	if (r < 0)
 		return r;
 	if (a->server)
@@ -338,12 +383,24 @@ static int launch_from(struct dap *d, const struct launch_args *a)
 	return socket ? enter(d, a->gdb, a->program, socket) : -ENOMEM;
 }
 
+/* Words that mean something there; NULL is one. */
+static int check_words(struct dap *d, const struct launch_args *a)
+{
+	const char *o = a->output, *p = a->processes;
+
+	if (o && strcmp(o, "process") && strcmp(o, "all") && strcmp(o, "none"))
+		return errinfo_set(&d->ei, -EINVAL, "\"output\" is process, all or none, not '%.60s'", o);
+	return p && strcmp(p, "all") ? errinfo_set(&d->ei, -EINVAL, "\"processes\" is all, or is left out; it is not '%.60s'", p) : 0;
+}
+
 static int launch(struct dap *d, const void *args, json_t *body)
 {
 	const struct launch_args *a = args;
-	int r;
+	int r = check_words(d, a);
 
 	(void)body;
+	if (r < 0)
+		return r;
 	d->launch = json_object();
 	if (!d->launch)
 		return -ENOMEM;

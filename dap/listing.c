@@ -129,7 +129,7 @@ static int print(struct listing *l, const struct insns *list, size_t n)
 	return buf_error(&l->text);
 }
 
-/* What lies at l->from, as far as it can be read. */
+/* What lies at l->from, as far as it can be read. -ENOENT: nothing can. */
 static int read_code(struct dap *d, const struct listing *l, uint8_t ret[LISTING_CODE])
 {
 	struct buf b CLEANUP(buf_done) = { 0 };
@@ -138,7 +138,7 @@ static int read_code(struct dap *d, const struct listing *l, uint8_t ret[LISTING
 	memset(ret, 0, LISTING_CODE);
 	if (r == 0 && b.len)
 		memcpy(ret, b.data, b.len);
-	return r;
+	return r == 0 && !b.len ? -ENOENT : r;
 }
 
 /* --- keeping them --- */
@@ -200,7 +200,7 @@ static int is_current(struct dap *d, struct listing *l, bool *ret)
 	*ret = r == 0 && !memcmp(code, l->code, sizeof(code));
 	if (*ret)
 		l->generation = d->sources->generation;
-	return r;
+	return r == -ENOENT ? 0 : r;
 }
 
 static bool holds(const struct listing *l, uint64_t addr)

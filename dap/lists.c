@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/os.h"
 
 #define GLOBALS_MAX 1000
 #define SINGLY_MAX 200u
@@ -152,33 +153,51 @@ static const char *addressed(const json_t *mi)
 	return name;
 }
 
+/* An expression whose address is asked for the i-th; NULL = none. */
+static const char *asked(const json_t *list, size_t i)
+{
+	return shadowed(list, i) ? NULL : addressed(json_array_get(list, i));
+}
+
+/* Where in the list the arguments are, and then the others: gdb gives inner blocks first. How many there are. */
+static size_t put_order(const json_t *list, size_t *order)
+{
+	size_t n = 0;
+
+	for (int locals = 0; locals < 2; locals++)
+		for (size_t i = 0; i < json_array_size(list); i++) {
+			const json_t *mi = json_array_get(list, i);
+
+			if (mi_str(mi, "name") && (mi_str(mi, "arg") ? 0 : 1) == locals)
+				order[n++] = i;
+		}
+	return n;
+}
+
 static int add_locals(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 {
 	const json_t *list = d->stack->listed;
-	size_t n = json_array_size(list), asked = 0;
-	CLEANUP(freep) const char **exprs = calloc(n + 1, sizeof(*exprs));
-	CLEANUP(freep) uint64_t *found = calloc(n + 1, sizeof(*found));
-	int r = exprs && found ? 0 : -ENOMEM;
+	size_t n = json_array_size(list), n_asked = 0;
+	CLEANUP(freep) size_t *order = os_calloc(n + 1, sizeof(*order));
+	CLEANUP(freep) const char **exprs = os_calloc(n + 1, sizeof(*exprs));
+	CLEANUP(freep) uint64_t *found = os_calloc(n + 1, sizeof(*found));
+	int r = 0;
 
-#define WANTED(mi) ((mi_str(mi, "arg") != NULL) == (ref->kind == REF_ARGS) && mi_str(mi, "name"))
-	for (size_t i = 0; i < n && r >= 0; i++) {
-		const json_t *mi = json_array_get(list, i);
-		const char *expr = WANTED(mi) && !shadowed(list, i) ? addressed(mi) : NULL;
+	if (!order || !exprs || !found)
+		return -ENOMEM;
+	n = put_order(list, order);
+	for (size_t i = 0; i < n; i++) {
+		const char *expr = asked(list, order[i]);
 
 		if (expr)
-			exprs[asked++] = expr;
+			exprs[n_asked++] = expr;
 	}
-	if (r >= 0)
-		ask_addresses(d, ref->thread, ref->level, exprs, asked, found);
+	ask_addresses(d, ref->thread, ref->level, exprs, n_asked, found);
 	for (size_t i = 0, at = 0; i < n && r >= 0; i++) {
-		const json_t *mi = json_array_get(list, i);
-		bool hidden = WANTED(mi) && shadowed(list, i);
-		uint64_t address = WANTED(mi) && !hidden && addressed(mi) ? found[at++] : 0;
+		uint64_t address = asked(list, order[i]) ? found[at++] : 0;
 
-		if (WANTED(mi))
-			r = add_local(d, ref, mi, address, hidden, hex, ret);
+		r = add_local(d, ref, json_array_get(list, order[i]), address, shadowed(list, order[i]), hex, ret);
 	}
-#undef WANTED
 	return r;
 }
 

@@ -227,13 +227,6 @@ static int put_lines(struct dap *d, int r, json_t *body)
 	return r >= 0 ? json_object_set(body, "lines", b->lines) : r;
 }
 
-/* The client's frames are of before the run, though nothing has changed. */
-static void tell_moved(struct dap *d)
-{
-	if (d->client.invalidated)
-		dap_event(d, "invalidated", json_pack("{s[s]}", "areas", "all"));
-}
-
 static void free_point(struct point **p)
 {
 	point_free(*p);
@@ -263,7 +256,6 @@ static int log_at(struct dap *d, const char *location, const char *condition, co
 	r = put_lines(d, r, body);
 	jsonx_unrefp(&b->lines);
 	b->lines = NULL;
-	tell_moved(d);
 	return r;
 }
 

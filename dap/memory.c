@@ -41,8 +41,8 @@ static int put_hex(const char *hex, struct buf *out)
 	return buf_error(out);
 }
 
-/* One piece of at most MEMORY_CHUNK. gdb gives what it can read of the beginning, or of the end: only the first helps. */
-static int read_chunk(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
+/* gdb gives what it can read of the beginning, or of the end: only the first helps. */
+static int read_piece(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
 {
 	json_t *values CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ei = { 0 };
@@ -57,6 +57,22 @@ static int read_chunk(struct dap *d, uint64_t addr, uint64_t len, struct buf *ou
 	piece = json_array_get(json_object_get(values, "memory"), 0);
 	hex = mi_str(piece, "contents");
 	return hex && mi_addr(piece, "begin") == addr ? put_hex(hex, out) : 0;
+}
+
+/* One piece of at most MEMORY_CHUNK. gdb (13.1, when it looks for the edge of what can be read) counts a byte behind the edge as read. */
+static int read_chunk(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
+{
+	struct buf last CLEANUP(buf_done) = { 0 };
+	size_t had = out->len, got;
+	int r = read_piece(d, addr, len, out);
+
+	got = out->len - had;
+	if (r < 0 || !got || got == len)
+		return r;
+	r = read_piece(d, addr + got - 1, 1, &last);
+	if (r == 0 && !last.len)
+		out->len--;
+	return r;
 }
 
 int memory_read(struct dap *d, uint64_t addr, uint64_t len, struct buf *out)
@@ -141,6 +157,50 @@ static uint64_t gap_at(struct dap *d, uint64_t addr, uint64_t len)
 	return g.end - addr;
 }
 
+/* --- what is looked at --- */
+
+void memory_forget(struct dap_sources *s)
+{
+	while (s->n_views)
+		freep(&s->view[--s->n_views].reference);
+}
+
+static struct memory_view *find_view(struct dap_sources *s, const char *reference)
+{
+	for (size_t i = 0; i < s->n_views; i++)
+		if (strcmp(s->view[i].reference, reference) == 0)
+			return &s->view[i];
+	return NULL;
+}
+
+/* One that is not noted is not told of changes: no more than that. */
+static void note_view(struct dap *d, const char *reference, int64_t offset, int64_t count)
+{
+	struct dap_sources *s = d->sources;
+	struct memory_view *v = find_view(s, reference);
+	char *copy;
+
+	if (v) {
+		v->from = MIN(v->from, offset);
+		v->to = MAX(v->to, offset + count);
+	} else if (d->client.memory_event && s->n_views < MEMORY_VIEWS_MAX && (copy = os_strdup(reference))) {
+		s->view[s->n_views++] = (struct memory_view){ .reference = copy, .from = offset, .to = offset + count };
+	}
+}
+
+/* A view that is still there reads again, and is noted again. */
+void memory_tell(struct dap *d)
+{
+	struct dap_sources *s = d->sources;
+
+	for (size_t i = 0; i < s->n_views; i++) {
+		const struct memory_view *v = &s->view[i];
+
+		dap_event(d, "memory", json_pack("{so sI sI}", "memoryReference", jsonx_text(v->reference), "offset", (json_int_t)v->from, "count", (json_int_t)(v->to - v->from)));
+	}
+	memory_forget(s);
+}
+
 /* --- requests --- */
 
 struct read_args {
@@ -189,6 +249,8 @@ static int read_memory(struct dap *d, const void *args, json_t *body)
 	if (a->count > (int64_t)MEMORY_READ_MAX)
 		return errinfo_set(&d->ei, -EINVAL, "count: %" PRId64 " bytes are too many, at most %u can be read at once", a->count, MEMORY_READ_MAX);
 	r = memory_read(d, addr, (uint64_t)a->count, &data);
+	if (r == 0)
+		note_view(d, a->reference, a->offset, a->count);
 	if (r == 0)
 		r = set_address(body, addr);
 	if (r == 0 && data.len)

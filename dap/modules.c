@@ -108,12 +108,7 @@ static bool has_index(struct dap *d, const char *path)
 	struct errinfo ei = { 0 };
 
 	buf_printf(&command, "maintenance print objfiles ");
-	for (; *path; path++) {
-		if (strchr(".[]*^$\\+?(){}|", *path))
-			buf_put_u8(&command, '\\');
-		buf_put_u8(&command, (uint8_t)*path);
-	}
-	buf_put_u8(&command, '$');
+	sources_put_regex(&command, path);
 	if (buf_error(&command) || mi_console(d->mi, &text, &ei, "%s", buf_cstr(&command)) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "dap/places_priv.h"
+#include "dap/sources_priv.h"
 
 #define STOP_NS UINT64_C(60000000)
 #define IDLE_NS UINT64_C(20000000)
@@ -27,11 +28,12 @@
 #define EVENT_BYTES_MAX (16u << 10) /* of small pieces that are sent as one */
 #define TEXT_MAX (64u << 10)
 #define PLACES_MAX 32u            /* of the last pieces the place is asked for */
-#define PATIENCE_NS UINT64_C(300000000)
+#define PATIENCE_NS UINT64_C(500000000)
 #define PATIENCE_FIRST_NS UINT64_C(1500000000) /* the child has to start and to find symbols */
 #define PATIENCE_MORE_NS UINT64_C(200000000)   /* after an answer: the next one is near, */
 #define PATIENCE_MAX_NS UINT64_C(3000000000)   /* but not for ever */
 #define MISSES_MAX 3u
+#define ORIGINS_IDLE_MS 10000 /* so long nothing was printed: the child, a replay of its own, is not kept */
 
 struct piece {
 	uint64_t event, bytes;
@@ -176,11 +178,23 @@ static int gather(struct dap *d, uint64_t deadline_ns, struct errinfo *ei)
 
 /* --- places --- */
 
+/* Members of the output event: new reference, NULL when there is no source (or no memory). */
+static json_t *place_of(struct dap *d, const json_t *frame)
+{
+	const char *file = frame ? json_string_value(json_object_get(frame, "file")) : NULL;
+	/* the inspector tells names as they were recorded */
+	char *mapped CLEANUP(freep) = file ? path_map_apply(&d->sources->map, file) : NULL;
+
+	if (!file)
+		return NULL;
+	return json_pack("{so sI}", "source", sources_of(d, file, mapped ? mapped : file), "line",
+			 (json_int_t)sources_line_out(d, json_integer_value(json_object_get(frame, "line"))));
+}
+
 static void take_answer(void *ctx, uint64_t event, const json_t *frames)
 {
 	struct dap *d = ctx;
 	struct dap_output *o = d->output;
-	const json_t *f = origins_choose(frames, d->program);
 
 	o->misses = 0;
 	o->answered_once = true;
@@ -188,14 +202,11 @@ static void take_answer(void *ctx, uint64_t event, const json_t *frames)
 		o->patience_until = MAX(o->patience_until, MIN(dap_now_ns() + PATIENCE_MORE_NS, o->asked_ns + PATIENCE_MAX_NS));
 	for (size_t i = 0; i < o->n; i++) {
 		struct piece *p = piece_at(o, i);
-		const char *file = f ? json_string_value(json_object_get(f, "file")) : NULL;
 
-		if (p->event != event)
+		if (p->event != event || p->answered)
 			continue;
 		p->answered = true;
-		if (file && !p->place)
-			p->place = json_pack("{so sI}", "source", sources_of(d, file, file), "line",
-					     (json_int_t)sources_line_out(d, json_integer_value(json_object_get(f, "line"))));
+		p->place = place_of(d, origins_choose(frames, d->program));
 	}
 }
 
@@ -394,11 +405,12 @@ int output_timeout(const struct dap *d)
 {
 	if (d->state < DAP_STOPPED || d->state >= DAP_ENDED)
 		return -1;
-	return has_work(d) ? IDLE_MS : can_index(d) ? INDEX_MS : -1;
+	return has_work(d) ? IDLE_MS : can_index(d) ? INDEX_MS : d->output->origins ? ORIGINS_IDLE_MS : -1;
 }
 
 void output_tick(struct dap *d)
 {
+	struct dap_output *o = d->output;
 	struct errinfo ei = { 0 };
 
 	if (d->state < DAP_STOPPED || d->state >= DAP_ENDED)
@@ -408,9 +420,13 @@ void output_tick(struct dap *d)
 	} else if (can_index(d)) {
 		struct recorded *rec = d->places->recorded;
 
-		d->output->index_failed = recorded_extend(rec, UINT64_MAX, os_mono_ns() + INDEX_NS, &ei) < 0;
+		o->index_failed = recorded_extend(rec, UINT64_MAX, os_mono_ns() + INDEX_NS, &ei) < 0;
 		if (rec->complete)
 			evindex_trim(rec->evindex);
+	} else if (o->origins && dap_now_ns() - o->asked_ns >= ORIGINS_IDLE_MS * UINT64_C(1000000)) {
+		origins_free(o->origins);
+		o->origins = NULL;
+		o->answered_once = false;
 	}
 }
 

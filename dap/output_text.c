@@ -31,7 +31,8 @@ json_t *output_string(struct output_rest *rest, const void *p, size_t n, bool la
 		return NULL;
 	tail = last ? 0 : output_tail(b.data, b.len);
 	rest->n = (unsigned)tail;
-	memcpy(rest->byte, b.data + b.len - tail, tail);
+	if (tail)
+		memcpy(rest->byte, b.data + b.len - tail, tail);
 	/* its bytes may be followed by no NUL, which it looks for behind the last character */
 	b.len -= tail;
 	return jsonx_string_lossy(buf_cstr(&b), b.len);

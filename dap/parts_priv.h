@@ -92,8 +92,14 @@ void children_setup(struct dap *d);
 int places_new(struct dap_places **ret) MUST_CHECK;
 void places_free(struct dap_places *p);
 /* The session stands somewhere new (after each stop that the client sees), or is about to leave. */
-void places_stopped(struct dap *d, enum run_kind kind);
+void places_stopped(struct dap *d);
 void places_leaving(struct dap *d, enum run_kind kind);
+/* Is there such a place, as users write it? *ret: of a bookmark its position (owned), NULL for others. -EINVAL, -ENOENT with d->ei. */
+int places_find(struct dap *d, const char *text, char **ret) MUST_CHECK;
+/* Goes there: as run_to_place(), and the text or id of any bookmark. */
+int places_seek(struct dap *d, const char *text) MUST_CHECK;
+/* The recording is another one: of a launch that failed. */
+void places_forget(struct dap *d);
 /* A line of the debug console that begins with one of our words: 1 = dealt with; 0 = none of ours. */
 int places_word(struct dap *d, int64_t frame_id, const char *line, json_t *body) MUST_CHECK;
 

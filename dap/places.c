@@ -68,9 +68,14 @@ void places_leaving(struct dap *d, enum run_kind kind)
 		log_debug("the place that is left is not known: %s", ei.text);
 }
 
-void places_stopped(struct dap *d, enum run_kind kind)
+void places_forget(struct dap *d)
 {
-	(void)kind;
+	recorded_free(d->places->recorded);
+	d->places->recorded = NULL;
+}
+
+void places_stopped(struct dap *d)
+{
 	d->places->navigating = false;
 }
 
@@ -172,21 +177,32 @@ static bool is_behind(const struct dap *d, const char *text)
 	       strtoull(text, NULL, 10) > events;
 }
 
-int places_seek(struct dap *d, const char *text)
+int places_find(struct dap *d, const char *text, char **ret)
 {
-	char *position CLEANUP(freep) = NULL, *describe CLEANUP(freep) = NULL;
 	int r;
 
+	*ret = NULL;
 	if (!*text || strlen(text) > PLACE_TEXT_MAX)
 		return errinfo_set(&d->ei, -EINVAL, "a place is a number of events, a time like 1.5s, start, end, a position or a bookmark");
 	if (is_plain(text) && is_behind(d, text))
 		return errinfo_set(&d->ei, -EINVAL, "the recording has %" PRIu64 " events", run_where(d)->events);
 	if (is_plain(text))
-		return run_to_place(d, text, NULL);
-	r = bookmarks_find(d, text, &position);
+		return 0;
+	r = bookmarks_find(d, text, ret);
+	if (r == -ENOENT)
+		return errinfo_set(&d->ei, r, "'%.80s' is no place: use a number of events, a time like 1.5s, start, end, a position or a bookmark", text);
+	return r;
+}
+
+int places_seek(struct dap *d, const char *text)
+{
+	char *position CLEANUP(freep) = NULL, *describe CLEANUP(freep) = NULL;
+	int r = places_find(d, text, &position);
+
 	if (r < 0)
-		return r == -ENOENT ? errinfo_set(&d->ei, r, "'%.80s' is no place: use a number of events, a time like 1.5s, start, end, a position or a bookmark", text)
-				    : r;
+		return r;
+	if (!position)
+		return run_to_place(d, text, NULL);
 	describe = os_asprintf("Bookmark %s", text);
 	return describe ? run_to_place(d, position, describe) : -ENOMEM;
 }

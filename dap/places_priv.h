@@ -15,8 +15,6 @@ struct dap_places {
 	bool marks_all;            /* ... of all processes */
 };
 
-/* To a place as users write it: as run_to_place(), and the text or id of any bookmark. */
-int places_seek(struct dap *d, const char *text) MUST_CHECK;
 int places_last_write(struct dap *d, int64_t frame_id, const char *expr) MUST_CHECK;
 int places_navigate(struct dap *d, bool forward) MUST_CHECK;
 

@@ -151,13 +151,14 @@ static int add_register(struct dap *d, const struct ref *ref, const json_t *mi, 
 	return r < 0 ? r : json_array_append_new(ret, value_variable(&v)) < 0 ? -ENOMEM : 0;
 }
 
-int registers_list(struct dap *d, const struct ref *ref, json_t *ret)
+int registers_list(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 {
 	CLEANUP(jsonx_unrefp) json_t *mi = NULL;
 	CLEANUP(jsonx_unrefp) json_t *told = NULL;
 	int group = (int)ref->from, r = look_names(d);
 	const json_t *list;
 
+	(void)hex;
 	if (r >= 0)
 		r = ask_values(d, ref, group, groups[group].format, false, &mi);
 	if (r >= 0)
@@ -169,10 +170,10 @@ int registers_list(struct dap *d, const struct ref *ref, json_t *ret)
 }
 
 /* The general ones at once, the others in groups behind them. */
-int registers_groups(struct dap *d, const struct ref *ref, json_t *ret)
+int registers_groups(struct dap *d, const struct ref *ref, bool hex, json_t *ret)
 {
 	struct ref general = { .kind = REF_GROUP, .thread = ref->thread, .level = ref->level, .from = GROUP_GENERAL };
-	int r = registers_list(d, &general, ret);
+	int r = registers_list(d, &general, hex, ret);
 
 	for (int g = GROUP_GENERAL + 1; g < GROUPS && r >= 0; g++) {
 		struct ref child = { .kind = REF_GROUP, .thread = ref->thread, .level = ref->level, .from = g, .elements = -1 };

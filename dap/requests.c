@@ -24,7 +24,7 @@ static const char *const traits[] = {
 	"supportsLogPoints",
 	"supportsValueFormattingOptions",
 	"supportsClipboardContext",
-	"supportsANSIStyling",
+	"supportsANSIStyling", /* of what the recorded program prints */
 };
 
 int dap_capabilities(struct dap *d, json_t *ret)

@@ -26,7 +26,8 @@ struct dap_run {
 	bool halted;        /* run_halt() has stopped it: run_resume() goes on */
 	enum { ENTRY_NONE, ENTRY_FIRST, ENTRY_AGAIN } want_entry;
 	bool lost;
-	int64_t temporary;  /* number of the breakpoint at main, 0 = none */
+	bool moved;         /* the client's frames have ended, and it was told of no stop since */
+	struct entry entry; /* the breakpoint on the way to main */
 	struct run_where where;
 };
 
@@ -115,6 +116,7 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 		return r;
 	stack_forget(d);
 	sources_forget(d);
+	d->run->moved = true;
 	return go(d);
 }
 
@@ -122,6 +124,8 @@ static int start_for_client(struct dap *d, const struct run_request *rq, const c
 {
 	int r;
 
+	if (d->state == DAP_CONFIG)
+		return errinfo_set(&d->ei, -EINVAL, "the session has not begun: configurationDone comes first");
 	places_leaving(d, rq->kind);
 	r = start(d, rq, arm);
 	if (r >= 0 && d->announce)
@@ -221,6 +225,15 @@ static int await_stop(struct dap *d)
 	return 0;
 }
 
+/* On the way of a leap gdb sees no library come or go. */
+static int look_libraries(struct dap *d)
+{
+	struct errinfo ignored = { 0 };
+	int r = d->run->arm ? mi_console(d->mi, NULL, &ignored, "sharedlibrary") : 0;
+
+	return r == -EREMOTEIO ? 0 : r < 0 ? errinfo_set(&d->ei, r, "%s", ignored.text) : r;
+}
+
 static int run_and_wait(struct dap *d, const struct run_request *rq, const char *arm, json_t **ret)
 {
 	int r = start(d, rq, arm);
@@ -236,7 +249,8 @@ static int run_and_wait(struct dap *d, const struct run_request *rq, const char 
 	else
 		jsonx_unrefp(&d->run->stop);
 	d->run->stop = NULL;
-	return d->cancelled ? ERR_INTERRUPTED : 0;
+	r = look_libraries(d);
+	return r < 0 ? r : d->cancelled ? ERR_INTERRUPTED : 0;
 }
 
 int run_quietly(struct dap *d, const struct run_request *rq, json_t **ret)
@@ -249,6 +263,20 @@ int run_quietly_to(struct dap *d, const char *place)
 	struct run_request rq = { .kind = RUN_PLACE, .reverse = true, .command = TO_PLACE, .title = "Going to a place of the recording" };
 
 	return run_and_wait(d, &rq, place, NULL);
+}
+
+int run_back_to(struct dap *d, const char *place)
+{
+	bool cancelled = d->cancelled;
+	int r;
+
+	do { /* the way back is not what the user wants to stop, however often */
+		d->cancelled = false;
+		r = run_quietly_to(d, place);
+		cancelled |= d->cancelled;
+	} while (r == ERR_INTERRUPTED && !d->leaving);
+	d->cancelled = cancelled;
+	return r;
 }
 
 /* True: the stop is the one that send_pause() asked for. */
@@ -323,26 +351,35 @@ static void drop_temporary(struct dap *d)
 	struct errinfo ignored = { 0 };
 
 	/* it is gone when it was hit */
-	if (d->run->temporary && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, d->run->temporary) < 0)
+	if (d->run->entry.number && mi_command(d->mi, NULL, &ignored, "-break-delete %" PRId64, d->run->entry.number) < 0)
 		log_debug("breakpoint at main: %s", ignored.text);
-	d->run->temporary = 0;
+	d->run->entry.number = 0;
+}
+
+/* On the way to main: its breakpoint is gone with the hit. */
+static int judge_entry(struct dap *d, struct run_stop *s)
+{
+	struct entry *e = &d->run->entry;
+	const char *place = e->at == ENTRY_MAIN ? "main" : "Entry point of the program: nobody knows its main";
+	int r = entry_next(d, e);
+
+	s->go_on = e->number;
+	return r < 0 ? r : run_stop_name(s, "entry", place);
 }
 
 /* Names, numbers, verdicts of the parts. */
 static int judge(struct dap *d, struct run_stop *s)
 {
 	struct dap_run *r = d->run;
-	int ret = look_where(d);
+	int ret = stop_thread(d, s->mi, &s->thread);
 
-	if (ret >= 0)
-		ret = stop_thread(d, s->mi, &s->thread);
 	r->where.thread_id = s->thread;
+	if (ret >= 0)
+		ret = look_where(d);
 	if (ret >= 0 && !s->reason)
 		ret = stop_name(d, s);
-	if (ret >= 0 && r->temporary && mi_int(s->mi, "bkptno", 0) == r->temporary) {
-		r->temporary = 0; /* gone with the hit */
-		return run_stop_name(s, "entry", "main");
-	}
+	if (ret >= 0 && r->entry.number && mi_int(s->mi, "bkptno", 0) == r->entry.number)
+		return judge_entry(d, s);
 	if (ret >= 0)
 		ret = breaks_judge(d, s);
 	return ret >= 0 ? except_judge(d, s) : ret;
@@ -351,10 +388,13 @@ static int judge(struct dap *d, struct run_stop *s)
 /* Shows a stop to the client, or goes on. What gdb cannot tell of it does not keep it from the client. */
 static int present(struct dap *d, struct run_stop *s)
 {
-	int r = judge(d, s);
+	int r = look_libraries(d);
 
+	if (r >= 0)
+		r = judge(d, s);
 	if (r == -EREMOTEIO) {
 		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
+		d->ei = (struct errinfo){ 0 };
 		r = s->reason ? 0 : run_stop_name(s, stop_reason_of(s->kind), "Stopped");
 	}
 	if (r >= 0 && s->go_on && !d->run->pausing)
@@ -364,9 +404,10 @@ static int present(struct dap *d, struct run_stop *s)
 	drop_temporary(d);
 	dap_progress_end(d);
 	output_upto(d, d->run->where.event);
-	places_stopped(d, s->kind);
+	places_stopped(d);
 	stack_stopped(d, s);
 	stop_tell(d, s);
+	d->run->moved = false;
 	sources_stopped(d);
 	return 0;
 }
@@ -388,32 +429,27 @@ void run_want_entry(struct dap *d)
 	d->run->want_entry = ENTRY_FIRST;
 }
 
-/* The names that a program's own main has. A Go program has both; what C calls main is the runtime's there. */
-static const char *const mains[] = { "main.main", "main" };
-
-static int break_at_main(struct dap *d)
-{
-	json_t *j CLEANUP(jsonx_unrefp) = NULL;
-	int r = -EREMOTEIO;
-
-	for (size_t i = 0; i < ARRAY_SIZE(mains) && r == -EREMOTEIO; i++) {
-		struct errinfo why = { 0 };
-
-		r = mi_command(d->mi, &j, &why, "-break-insert -t %s", mains[i]);
-		if (r < 0)
-			log_debug("%s: %s", mains[i], why.text);
-	}
-	if (r >= 0)
-		d->run->temporary = mi_int(json_object_get(j, "bkpt"), "number", 0);
-	return r;
-}
-
 static int run_to_main(struct dap *d)
 {
 	struct run_request rq = { .kind = RUN_ENTRY, .command = "-exec-continue", .title = "Running to main" };
-	int r = break_at_main(d);
+	int r = entry_break(d, &d->run->entry);
 
 	return r < 0 ? r : start(d, &rq, NULL);
+}
+
+/* gdb was told of no signal at the crash. */
+static int name_crash(struct dap *d, struct run_stop *s)
+{
+	struct buf b CLEANUP(buf_done) = { 0 };
+	int r = look_where(d), status = (int)d->run->where.status;
+
+	if (r < 0)
+		return r;
+	if (status >= 0 && WIFSIGNALED(status))
+		buf_printf(&b, "SIG%s is about to end the process", sigabbrev_np(WTERMSIG(status)) ?: "?");
+	else
+		buf_printf(&b, "The process is about to end");
+	return run_stop_name(s, "exception", buf_cstr(&b));
 }
 
 /* The session stands where it shall: no run has led here. */
@@ -421,22 +457,22 @@ static int present_here(struct dap *d, const char *stop_at)
 {
 	json_t *none CLEANUP(jsonx_unrefp) = json_object();
 	struct run_stop s CLEANUP(run_stop_done) = { .mi = none, .kind = RUN_ENTRY };
-	bool crash = strcmp(stop_at, "crash") == 0;
-	struct buf b CLEANUP(buf_done) = { 0 };
-	int r = none ? look_where(d) : -ENOMEM;
+	int r = none ? 0 : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	if (crash && d->run->where.status >= 0 && WIFSIGNALED((int)d->run->where.status))
-		buf_printf(&b, "SIG%s is about to end the process", sigabbrev_np(WTERMSIG((int)d->run->where.status)) ?: "?");
-	else if (d->run->where.at_start)
-		buf_printf(&b, "Start of the process");
-	else if (d->run->where.at_end)
-		stop_put_ending(&b, d->run->where.status);
-	else
-		buf_printf(&b, "Place of the recording");
-	r = run_stop_name(&s, crash ? "exception" : "entry", buf_cstr(&b));
+	if (r >= 0 && strcmp(stop_at, "crash") == 0)
+		r = name_crash(d, &s);
 	return r < 0 ? r : present(d, &s);
+}
+
+int run_tell_moved(struct dap *d)
+{
+	json_t *none CLEANUP(jsonx_unrefp) = NULL;
+	struct run_stop s CLEANUP(run_stop_done) = { .kind = RUN_PLACE, .describe = "Back at the place of before" };
+
+	if (!d->run->moved || d->state != DAP_STOPPED || d->run->want_entry || d->run->stop)
+		return 0;
+	s.mi = none = json_object();
+	return none ? present(d, &s) : -ENOMEM;
 }
 
 static int enter(struct dap *d)
@@ -446,6 +482,10 @@ static int enter(struct dap *d)
 
 	if (strcmp(stop_at, "main") == 0)
 		r = run_to_main(d);
+	else if (json_is_true(json_object_get(d->launch, "seeks")))
+		r = places_seek(d, stop_at);
+	if (r == -EREMOTEIO && d->ei.text[0])
+		dap_say(d, "console", "hermit-dap: %s\n", d->ei.text);
 	if (r == -EREMOTEIO) /* the program has no main that anybody knows */
 		r = present_here(d, stop_at);
 	return r;
@@ -455,6 +495,7 @@ void run_want_restart(struct dap *d)
 {
 	d->run->want_entry = ENTRY_AGAIN;
 	d->run->halted = false;
+	d->run->moved = true; /* should it come to nothing */
 	d->state = DAP_STOPPED;
 }
 

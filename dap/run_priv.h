@@ -43,6 +43,11 @@ void run_pause(struct dap *d);
 int run_quietly(struct dap *d, const struct run_request *rq, json_t **ret) MUST_CHECK;
 /* The same for places. */
 int run_quietly_to(struct dap *d, const char *place) MUST_CHECK;
+/* The same for the place that a handler began at: cancelling does not keep it from getting there. d->cancelled tells afterwards of it. */
+int run_back_to(struct dap *d, const char *place) MUST_CHECK;
+/* Runs without the client, and runs that could not begin, leave it with frames that have ended. Between requests: it is told of a stop then (an event `invalidated`
+ * does not do: VS Code keeps asking for the frame that it shows). */
+int run_tell_moved(struct dap *d) MUST_CHECK;
 
 /* Stops a guest that runs without showing it, and lets it go on as before. 0 when it does not run: nothing to do, run_resume() neither. */
 int run_halt(struct dap *d) MUST_CHECK;
@@ -50,7 +55,7 @@ int run_resume(struct dap *d) MUST_CHECK;
 
 /* A record of gdb that is about running (*stopped, *running, =thread-...): called by the session for each. */
 void run_record(struct dap *d, const struct mi_record *rec);
-/* True: a stop has come that dap_run_stopped() shall deal with. */
+/* True: a stop has come that run_stopped() shall deal with. */
 bool run_has_stop(const struct dap *d);
 int run_stopped(struct dap *d) MUST_CHECK;
 /* Milliseconds until run_tick() wants to be called (progress), -1 = never. */
@@ -76,7 +81,7 @@ struct run_stop {
 	const char *describe; /* of the request; NULL */
 	int64_t thread;      /* gdb's id */
 	char *reason;        /* DAP: "step", "breakpoint", ... */
-	char *description, *text; /* NULL = none */
+	char *description;
 	json_t *hits;        /* array of the client's breakpoint ids; NULL = none */
 	bool go_on;          /* not for the client: run on as before */
 };
@@ -89,5 +94,20 @@ int stop_name(struct dap *d, struct run_stop *s) MUST_CHECK;
 const char *stop_reason_of(enum run_kind kind);
 void stop_put_ending(struct buf *b, int64_t status);
 void stop_tell(struct dap *d, struct run_stop *s);
+
+/* entry.c, for run.c: to the program's main by breakpoints of one hit. */
+enum entry_at {
+	ENTRY_MAIN,
+	ENTRY_START,  /* the program's entry point: there it may be known */
+	ENTRY_CALLER, /* the function of the C library that calls it */
+};
+struct entry {
+	enum entry_at at;
+	int64_t number; /* of the breakpoint that comes next, 0 = none */
+};
+/* At the start of the process: sets the first. -EREMOTEIO: nothing leads there. */
+int entry_break(struct dap *d, struct entry *e) MUST_CHECK;
+/* It was hit: e->number 0: this is where the way ends. */
+int entry_next(struct dap *d, struct entry *e) MUST_CHECK;
 
 #endif

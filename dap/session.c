@@ -262,7 +262,7 @@ static void flush(struct dap *d)
 
 struct initialize_args {
 	const char *client, *paths;
-	bool lines, columns, progress, start, memory, invalidated, ansi;
+	bool lines, columns, progress, start, memory;
 };
 
 static const struct arg initialize_table[] = {
@@ -273,8 +273,6 @@ static const struct arg initialize_table[] = {
 	ARG(BOOL, struct initialize_args, progress, "supportsProgressReporting"),
 	ARG(BOOL, struct initialize_args, start, "supportsStartDebuggingRequest"),
 	ARG(BOOL, struct initialize_args, memory, "supportsMemoryEvent"),
-	ARG(BOOL, struct initialize_args, invalidated, "supportsInvalidatedEvent"),
-	ARG(BOOL, struct initialize_args, ansi, "supportsANSIStyling"),
 	{ .name = NULL },
 };
 
@@ -301,8 +299,6 @@ static int initialize(struct dap *d, const void *args, json_t *body)
 					 .progress = a->progress,
 					 .start_debugging = a->start,
 					 .memory_event = a->memory,
-					 .invalidated = a->invalidated,
-					 .ansi = a->ansi,
 					 .uris = a->paths && strcmp(a->paths, "uri") == 0,
 					 .machine_code = shows_machine_code(a->client) };
 	d->state = DAP_READY;
@@ -421,6 +417,10 @@ static int step_session(struct dap *d)
 	d->cancelled = false;
 	if (r >= 0)
 		r = run_tick(d);
+	if (r >= 0)
+		r = run_tell_moved(d);
+	if (d->state != DAP_RUNNING) /* whatever has become of what was shown */
+		dap_progress_end(d);
 	if (r == ERR_INTERRUPTED)
 		return 0; /* whoever wanted it waits in the queue */
 	if (r == ERR_GUEST_GONE && d->state != DAP_ENDED) {

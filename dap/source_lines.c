@@ -17,26 +17,63 @@ static int compare_lines(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* gdb lists each entry of the line table; line 0 ends a sequence. */
-static int fill_table(struct line_table *t, const json_t *lines)
+static int add_table_line(struct line_table *t, size_t *cap, int64_t line)
 {
-	const json_t *e;
-	size_t i, n = 0;
+	if (t->n == *cap) {
+		size_t n = *cap ? 2 * *cap : 256;
+		int64_t *v = reallocarray(t->line, n, sizeof(*v));
 
-	t->line = os_calloc(json_array_size(lines) + 1, sizeof(*t->line));
-	if (!t->line)
-		return -ENOMEM;
-	json_array_foreach(lines, i, e) {
-		int64_t line = mi_int(e, "line", 0);
-
-		if (line > 0)
-			t->line[n++] = line;
+		if (!v)
+			return -ENOMEM;
+		t->line = v;
+		*cap = n;
 	}
-	qsort(t->line, n, sizeof(*t->line), compare_lines);
-	for (i = 0; i < n; i++)
+	t->line[t->n++] = line;
+	return 0;
+}
+
+static void sort_table(struct line_table *t)
+{
+	size_t n = t->n;
+
+	if (n)
+		qsort(t->line, n, sizeof(*t->line), compare_lines);
+	t->n = 0;
+	for (size_t i = 0; i < n; i++)
 		if (!t->n || t->line[t->n - 1] != t->line[i])
 			t->line[t->n++] = t->line[i];
-	return 0;
+}
+
+/* "symtab: /src/a.c ((struct symtab *) 0x...)": is it the wanted one? */
+static bool is_symtab(const char *line, const char *wanted)
+{
+	const char *end = strstr(line, " ((struct symtab");
+	char *name CLEANUP(freep) = end ? os_asprintf("%.*s", (int)(end - line), line) : NULL;
+	char *clean CLEANUP(freep) = name ? path_normalise(name) : NULL;
+
+	return clean && !strcmp(clean, wanted);
+}
+
+/* What gdb prints of the tables of all files of that name. Entries where a statement begins have a Y: "12     34     0x... Y"; "END" ends a sequence. */
+static int parse_tables(char *text, const char *wanted, struct line_table *t)
+{
+	static const char head[] = "symtab: ";
+	bool ours = false;
+	char *save = NULL;
+	size_t cap = 0;
+	int r = 0;
+
+	for (char *p = strtok_r(text, "\n", &save); p && r == 0; p = strtok_r(NULL, "\n", &save)) {
+		int64_t line;
+		char stmt;
+
+		if (str_has_prefix(p, head))
+			ours = is_symtab(p + strlen(head), wanted);
+		else if (ours && sscanf(p, "%*u %" SCNd64 " 0x%*x %c", &line, &stmt) == 2 && stmt == 'Y' && line > 0)
+			r = add_table_line(t, &cap, line);
+	}
+	sort_table(t);
+	return r;
 }
 
 static void clear_table(struct line_table *t)
@@ -46,21 +83,53 @@ static void clear_table(struct line_table *t)
 	*t = (struct line_table){ 0 };
 }
 
-/* A file that gdb does not know has no lines: that is no error. */
-static int make_table(struct dap *d, const char *path, struct line_table *t)
+int sources_expand(struct dap *d, const char *path)
 {
 	struct buf q CLEANUP(buf_done) = { 0 };
-	json_t *values CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ei = { 0 };
 	int r;
 
-	clear_table(t);
 	mi_quote(&q, path);
-	r = buf_error(&q) ? -ENOMEM : mi_command(d->mi, &values, &ei, "-symbol-list-lines %s", buf_cstr(&q));
-	if (r < 0 && r != -EREMOTEIO)
-		return r;
-	r = fill_table(t, json_object_get(values, "lines"));
+	r = buf_error(&q) ? -ENOMEM : mi_console(d->mi, NULL, &ei, "info line -source %s -line 1", buf_cstr(&q));
+	return r == -EREMOTEIO ? -ENOENT : r;
+}
+
+void sources_put_regex(struct buf *b, const char *end)
+{
+	for (; *end; end++) {
+		if (strchr(".[]*^$\\+?", *end))
+			buf_put_u8(b, '\\');
+		buf_put_u8(b, (uint8_t)*end);
+	}
+	buf_put_u8(b, '$');
+}
+
+/* -symbol-list-lines gives the lines of one unit only: headers, and files of Rust, are part of many. */
+static int read_table(struct dap *d, const char *path, struct line_table *t)
+{
+	struct buf command CLEANUP(buf_done) = { 0 }, text CLEANUP(buf_done) = { 0 };
+	char *wanted CLEANUP(freep) = path_normalise(path);
+	int r = sources_expand(d, path);
+
 	if (r < 0)
+		return r;
+	buf_printf(&command, "maintenance info line-table ");
+	sources_put_regex(&command, path_base(path));
+	r = !wanted || buf_error(&command) ? -ENOMEM : mi_console(d->mi, &text, &d->ei, "%s", buf_cstr(&command));
+	buf_put_u8(&text, 0);
+	if (r == 0)
+		r = buf_error(&text);
+	return r < 0 ? r : parse_tables((char *)text.data, wanted, t);
+}
+
+/* A file that gdb does not know has no lines: that is no error. */
+static int make_table(struct dap *d, const char *path, struct line_table *t)
+{
+	int r;
+
+	clear_table(t);
+	r = read_table(d, path, t);
+	if (r < 0 && r != -ENOENT)
 		return r;
 	t->generation = d->sources->generation;
 	t->path = os_strdup(path);

@@ -146,13 +146,9 @@ static const struct arg source_table[] = {
 /* gdb has a source of that name: nothing else of this machine is read. */
 static int must_be_source(struct dap *d, const char *path)
 {
-	struct buf q CLEANUP(buf_done) = { 0 };
-	struct errinfo ei = { 0 };
-	int r;
+	int r = sources_expand(d, path);
 
-	mi_quote(&q, path);
-	r = buf_error(&q) ? -ENOMEM : mi_command(d->mi, NULL, &ei, "-symbol-list-lines %s", buf_cstr(&q));
-	return r == -EREMOTEIO ? errinfo_set(&d->ei, -ENOENT, "%s is no source file of this program", path) : r;
+	return r == -ENOENT ? errinfo_set(&d->ei, r, "%s is no source file of this program", path) : r;
 }
 
 static int text_of(struct dap *d, const struct source_args *a, struct buf *ret, const char **ret_type)

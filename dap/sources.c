@@ -48,6 +48,7 @@ void sources_free(struct dap_sources *s)
 	}
 	listings_free(s);
 	json_decref(s->fresh);
+	memory_forget(s);
 	free(s);
 }
 
@@ -365,4 +366,5 @@ void sources_stopped(struct dap *d)
 	/* the client did not ask for it: without it nothing is wrong */
 	if (d->sources->fresh && sources_tell_fresh(d) < 0)
 		d->ei = kept;
+	memory_tell(d);
 }

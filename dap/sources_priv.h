@@ -24,6 +24,8 @@
 /* Bytes of one readMemory; those that gdb is asked for at once. */
 #define MEMORY_READ_MAX (8u << 20)
 #define MEMORY_CHUNK (256u << 10)
+/* Memory that is looked at: more than a client has views of. */
+#define MEMORY_VIEWS_MAX 16u
 /* Instructions of one disassemble, and how far from the place it may begin. */
 #define DISASM_COUNT_MAX 20000
 #define DISASM_OFFSET_MAX 100000
@@ -56,6 +58,12 @@ struct listing {
 	struct buf text;
 };
 
+/* Memory that the client has read since the last stop: it may be looking at it. */
+struct memory_view {
+	char *reference; /* owned, as the client writes it */
+	int64_t from, to; /* offsets */
+};
+
 struct dap_sources {
 	struct path_map map;   /* sourceMap */
 	struct path_map spelt; /* real folders, as the client spells them */
@@ -80,6 +88,9 @@ struct dap_sources {
 	unsigned generation; /* libraries came or went so often */
 	bool listed;         /* the client has asked for loadedSources and is told of new ones */
 	json_t *fresh;       /* owned array: libraries that came since then, NULL = none */
+
+	struct memory_view view[MEMORY_VIEWS_MAX];
+	size_t n_views;
 };
 
 /* A path on its way out: as the client spells it, as a URI if it wants those. New reference, NULL = no memory. */
@@ -90,6 +101,10 @@ json_t *sources_served(const char *name, int64_t reference, const char *hint, co
 const char *sources_known(const struct dap *d, int64_t reference);
 /* Source and line of an address, by gdb's line table. 1; 0: it has none. */
 int sources_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line) MUST_CHECK;
+/* Has gdb read all units that the source (gdb's name) is part of. -ENOENT (d->ei is left alone): it knows no such source. */
+int sources_expand(struct dap *d, const char *path) MUST_CHECK;
+/* Appends a regular expression of gdb's old kind, that of `maintenance` commands, for names with this end. */
+void sources_put_regex(struct buf *b, const char *end);
 /* After a stop: tells of the sources of new libraries. */
 int sources_tell_fresh(struct dap *d) MUST_CHECK;
 /* Modules: a library came or went. */
@@ -101,6 +116,10 @@ void modules_record(struct dap *d, const struct mi_record *rec);
 int memory_address(struct dap *d, const char *reference, int64_t offset, uint64_t *ret) MUST_CHECK;
 /* Appends what can be read from addr on, up to len bytes or the first gap. 0 also when that is nothing. */
 int memory_read(struct dap *d, uint64_t addr, uint64_t len, struct buf *out) MUST_CHECK;
+
+/* After a stop: tells the client that what it has read may have changed. */
+void memory_tell(struct dap *d);
+void memory_forget(struct dap_sources *s);
 
 struct mapping {
 	uint64_t start, end, offset;

@@ -5,8 +5,7 @@
 #include "dap/parts_priv.h"
 
 enum ref_kind {
-	REF_ARGS,      /* scopes of a frame */
-	REF_LOCALS,
+	REF_LOCALS,    /* scopes of a frame: arguments and locals, */
 	REF_GLOBALS,
 	REF_REGISTERS,
 	REF_RETURNED,
@@ -116,7 +115,7 @@ int ask_console(struct dap *d, int thread, int level, const char *command, struc
 /* The addresses of expressions, as far as they have any (0 else): one question if all have. */
 void ask_addresses(struct dap *d, int thread, int level, const char *const *exprs, size_t n, uint64_t *ret);
 
-/* --- lists.c: arguments, locals, globals, what a function returned --- */
+/* --- lists.c: arguments and locals, globals, what a function returned: appended to ret --- */
 int list_frame(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 /* Does a frame have a variable of that name: 1, 0. */
 int list_has(struct dap *d, int thread, int level, const char *name) MUST_CHECK;
@@ -126,8 +125,9 @@ int list_returned(struct dap *d, const struct ref *ref, bool hex, json_t *ret) M
 int list_children(struct dap *d, const struct ref *in, struct value *v, const char *varobj, bool hex) MUST_CHECK;
 
 /* --- registers.c --- */
-int registers_groups(struct dap *d, const struct ref *ref, json_t *ret) MUST_CHECK;
-int registers_list(struct dap *d, const struct ref *ref, json_t *ret) MUST_CHECK;
+/* The general ones and the groups of the others; those of a group. They are shown in hex always. */
+int registers_groups(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
+int registers_list(struct dap *d, const struct ref *ref, bool hex, json_t *ret) MUST_CHECK;
 
 /* --- varobj.c: children of values --- */
 struct range {

@@ -85,6 +85,8 @@ static int restart(struct dap *d, const void *args, json_t *body)
 {
 	(void)args;
 	(void)body;
+	if (d->state == DAP_CONFIG)
+		return errinfo_set(&d->ei, -EINVAL, "the session has not begun: configurationDone comes first");
 	run_want_restart(d);
 	return 0;
 }

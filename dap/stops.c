@@ -12,7 +12,6 @@ void run_stop_done(struct run_stop *s)
 {
 	freep(&s->reason);
 	freep(&s->description);
-	freep(&s->text);
 	jsonx_unrefp(&s->hits);
 }
 
@@ -123,8 +122,7 @@ int stop_name(struct dap *d, struct run_stop *s)
 void stop_tell(struct dap *d, struct run_stop *s)
 {
 	const struct run_where *w = run_where(d);
-	json_t *body = json_pack("{ss sI sb ss* sO*}", "reason", s->reason, "threadId", (json_int_t)s->thread, "allThreadsStopped", 1, "text", s->text, "hitBreakpointIds",
-				 s->hits);
+	json_t *body = json_pack("{ss sI sb sO*}", "reason", s->reason, "threadId", (json_int_t)s->thread, "allThreadsStopped", 1, "hitBreakpointIds", s->hits);
 	struct buf b CLEANUP(buf_done) = { 0 };
 
 	buf_printf(&b, "%s (event %" PRIu64 " of %" PRIu64 ")", s->description, w->event, w->events);

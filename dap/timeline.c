@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "analysis/filter.h"
 #include "analysis/row.h"
@@ -258,10 +259,12 @@ static int put_event_mark(json_t *list, const struct evindex_view *v, uint64_t n
 	return put_mark(list, number, rec->time_ns, kind, buf_cstr(&shown), t ? t->pid : 0);
 }
 
-/* The most interesting kinds first, until there are enough; one pass over the records. */
+/* One pass over the records; of more than can be shown the most interesting kinds are, in the order of events. */
 struct marks {
 	uint32_t at[MARK_MAX_][TIMELINE_MARKS_MAX];
 	uint32_t n[MARK_MAX_];
+	uint32_t chosen[TIMELINE_MARKS_MAX];
+	size_t n_chosen;
 };
 
 static void find_marks(struct marks *m, const struct dap *d, const struct evindex_view *v, bool all)
@@ -274,18 +277,33 @@ static void find_marks(struct marks *m, const struct dap *d, const struct evinde
 	}
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void choose_marks(struct marks *m)
+{
+	for (int k = 0; k < MARK_MAX_; k++)
+		for (uint32_t i = 0; i < m->n[k] && m->n_chosen < TIMELINE_MARKS_MAX; i++)
+			m->chosen[m->n_chosen++] = m->at[k][i];
+	qsort(m->chosen, m->n_chosen, sizeof(m->chosen[0]), by_number);
+}
+
 static int make_marks(const struct dap *d, const struct evindex_view *v, bool all, json_t **ret)
 {
-	struct marks *m = os_calloc(1, sizeof(*m));
+	struct marks *m CLEANUP(freep) = os_calloc(1, sizeof(*m));
 	json_t *list CLEANUP(jsonx_unrefp) = json_array();
 	int r = m && list ? 0 : -ENOMEM;
 
-	if (r >= 0)
-		find_marks(m, d, v, all);
-	for (int k = 0; k < MARK_MAX_ && r >= 0; k++)
-		for (uint32_t i = 0; i < m->n[k] && json_array_size(list) < TIMELINE_MARKS_MAX && r >= 0; i++)
-			r = put_event_mark(list, v, m->at[k][i], (enum timeline_mark)k);
-	free(m);
+	if (r < 0)
+		return r;
+	find_marks(m, d, v, all);
+	choose_marks(m);
+	for (size_t i = 0; i < m->n_chosen && r >= 0; i++)
+		r = put_event_mark(list, v, m->chosen[i], (enum timeline_mark)timeline_mark(&v->record[m->chosen[i] - 1]));
 	if (r >= 0)
 		*ret = TAKE(list);
 	return r;

@@ -17,6 +17,7 @@ static const struct arg scopes_table[] = {
 	{ .name = NULL },
 };
 
+/* Editors open the first one by themselves, and some no other. */
 /* clang-format off */
 static const struct {
 	enum ref_kind kind;
@@ -24,7 +25,6 @@ static const struct {
 	bool expensive;
 } all_scopes[] = {
 	{ REF_RETURNED, "Return value", "returnValue", false },
-	{ REF_ARGS, "Arguments", "arguments", false },
 	{ REF_LOCALS, "Locals", "locals", false },
 	{ REF_GLOBALS, "Globals of the file", "globals", true },
 	{ REF_REGISTERS, "Registers", "registers", true },
@@ -84,23 +84,12 @@ static const struct arg variables_table[] = {
 
 static int list(struct dap *d, struct ref *ref, const struct range *range, bool hex, json_t *ret)
 {
-	switch (ref->kind) {
-	case REF_ARGS:
-	case REF_LOCALS:
-		return list_frame(d, ref, hex, ret);
-	case REF_GLOBALS:
-		return list_globals(d, ref, hex, ret);
-	case REF_RETURNED:
-		return list_returned(d, ref, hex, ret);
-	case REF_REGISTERS:
-		return registers_groups(d, ref, ret);
-	case REF_GROUP:
-		return registers_list(d, ref, ret);
-	case REF_VALUE:
-		return varobj_children(d, ref, range, hex, ret);
-	}
-	must(!"a kind of reference");
-	return -EINVAL;
+	static int (*const whole[])(struct dap *d, const struct ref *ref, bool hex, json_t *ret) = {
+		[REF_RETURNED] = list_returned,	    [REF_LOCALS] = list_frame,	 [REF_GLOBALS] = list_globals,
+		[REF_REGISTERS] = registers_groups, [REF_GROUP] = registers_list,
+	};
+
+	return ref->kind == REF_VALUE ? varobj_children(d, ref, range, hex, ret) : whole[ref->kind](d, ref, hex, ret);
 }
 
 /* What was listed whole is cut to what was asked for; values do that by themselves. */

@@ -337,7 +337,7 @@ static int word_help(struct dap *d, const struct word_call *c, struct buf *out)
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (!words[i].same)
 			put_help(out, &words[i]);
-	buf_printf(out, "Any other line is a command of gdb.\n");
+	buf_printf(out, "Any other line is an expression or a command of gdb. A variable of one of these names: print NAME\n");
 	return 0;
 }
 

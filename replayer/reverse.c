@@ -744,12 +744,18 @@ struct dbg_last {
 	uint8_t *old, *now; /* owned; what the memory held at the last look, and room for the next */
 };
 
+/* What is not mapped is zero: of the look before nothing may be left. */
+static void look(struct dbg *d, const struct dbg_last *l, uint8_t *ret)
+{
+	size_t n = dbg_read(d, l->addr, ret, l->len);
+
+	memset(ret + n, 0, l->len - n);
+}
+
 void dbg_last_reset(struct dbg *d)
 {
-	struct dbg_last *l = d->last;
-
-	if (l)
-		memset(l->old + dbg_read(d, l->addr, l->old, l->len), 0, 1);
+	if (d->last)
+		look(d, d->last, d->last->old);
 }
 
 static int is_changed(void *ctx, struct dbg *d, pid_t tid)
@@ -758,7 +764,7 @@ static int is_changed(void *ctx, struct dbg *d, pid_t tid)
 	uint8_t *old = l->old;
 
 	(void)tid;
-	memset(l->now + dbg_read(d, l->addr, l->now, l->len), 0, 1);
+	look(d, l, l->now);
 	l->old = l->now;
 	l->now = old;
 	return memcmp(l->old, l->now, l->len) != 0;
@@ -774,8 +780,8 @@ int dbg_last_write(struct dbg *d, uint64_t addr, uint64_t len, struct dbg_stop *
 
 	if (!len || len > LEN_MAX)
 		return errinfo_set(ei, ERR_LIMIT, "a range of 1 to %d bytes can be watched", LEN_MAX);
-	l.old = calloc(1, l.len + 1);
-	l.now = calloc(1, l.len + 1);
+	l.old = calloc(1, l.len);
+	l.now = calloc(1, l.len);
 	r = l.old && l.now ? dbg_break_add(d, &b, &d->only) : -ENOMEM;
 	if (r >= 0) {
 		d->last = &l;

@@ -190,7 +190,8 @@ class Context:
         problems, tolerant = [], getattr(adapter, "expect", None)
         try:
             for c in adapter.clients:
-                if not c.closed and adapter.process.poll() is None and tolerant is None:
+                told = "disconnect" in c.sent.values()  # then it ends by itself, at any moment
+                if not told and not c.closed and adapter.process.poll() is None and tolerant is None:
                     c.disconnect()
                 if c.broken:
                     problems.append(c.broken)

@@ -111,10 +111,13 @@ def test_logpoints(t):
 def test_log_all(t):
     """A log point over the whole recording; the session stays where it is."""
     c = t.at_break("steps", "after the loop")
-    where = c.request("hermit/where")
+    where, frame = c.request("hermit/where"), c.top()["id"]
     body = c.request("hermit/logAll", {"source": {"path": t.source("steps")}, "line": t.line("steps", "in square"), "logMessage": "{n}", "condition": "n > 3"})
     assert body["complete"] and [line["text"] for line in body["lines"]] == [str(n) for n in range(4, 10)], body
+    stop = c.stop()
+    assert stop["reason"] == "goto" and "(event %d of" % where["event"] in stop["description"], stop
     assert c.request("hermit/where") == where and not c.had("stopped")
+    c.refused("scopes", {"frameId": frame})
     assert c.at() == ("main", t.line("steps", "after the loop"))
     body = c.request("hermit/logAll", {"location": "square", "logMessage": "at {n}", "limit": 3})
     assert not body["complete"] and len(body["lines"]) == 3, body

@@ -26,6 +26,17 @@ def test_seek(t):
     assert not c.had("stopped") and c.request("hermit/where")["event"] == 60
 
 
+def test_libraries_after_leaps(t):
+    """Those that are there at the place, whatever was passed over."""
+    c = t.launch("steps", stop="end")
+    modules = []
+    for there in ("start", "end", "start", "end"):
+        c.go("hermit/seek", place=there)
+        modules.append([m["name"] for m in c.request("modules", {})["modules"]])
+    assert modules[0] == modules[2] and modules[1] == modules[3] and "libc.so.6" in modules[1] and "libc.so.6" not in modules[0], modules
+    assert c.at()[0] == "__GI__exit", c.at()
+
+
 def test_back_and_forward(t):
     c = t.launch("steps")
     c.refused("hermit/navigate", {"direction": "back"})

@@ -91,6 +91,20 @@ def test_stop_event(t):
     assert seen[0] == seen[1]
 
 
+def test_stop_place(t):
+    """Times and bookmarks, which the session goes to by itself; one of another recording is none of this one."""
+    c, stop = stop_of(t, "steps", "12h")
+    assert "exit status 0" in stop["description"], stop
+    assert c.at()[0] == "__GI__exit", c.at()  # libraries that came on the way are known
+    c.go("hermit/seek", place=40)
+    c.request("hermit/addBookmark", {"text": "to begin with"})
+    begin = c.request("hermit/where")["position"]
+    other = t.client()
+    assert "no place" in other.refused("launch", {"recording": t.recording("crash"), "stopAt": "to begin with"})["message"]
+    stop = other.open({"recording": t.recording("steps"), "stopAt": "to begin with"})
+    assert "to begin with" in stop["description"] and other.request("hermit/where")["position"] == begin, (stop, begin)
+
+
 def test_stop_refused(t):
     """What cannot be: the launch is refused in words, and can be tried again."""
     c = t.client()
@@ -98,7 +112,7 @@ def test_stop_refused(t):
     for arguments, word in (({"recording": "nonsense"}, "nonsense"), ({"recording": ident, "process": 4}, "4"), ({"recording": ident, "stopAt": "nowhere"}, "nowhere"),
                             ({"recording": ident, "stopAt": "crash"}, "crash"), ({"recording": ident, "stopAt": 99999999}, "99999999"),
                             ({"recording": ident, "gdb": "/nonexistent/gdb"}, "/nonexistent/gdb"), ({"recording": ident, "stopAt": [1]}, "stopAt"),
-                            ({"recording": 5}, "recording"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1")):
+                            ({"recording": 5}, "recording"), ({"recording": ident, "output": "loud"}, "loud"), ({"recording": ident, "processes": "some"}, "some"), ({"recording": ident, "server": "127.0.0.1:1"}, "127.0.0.1:1"), ({"recording": ident, "server": " | true"}, "ssh -L")):
         try:
             c.open(arguments)
             raise AssertionError("launch %r was not refused" % arguments)
@@ -245,6 +259,9 @@ def test_unknown_requests(t):
         assert name[:20] in c.refused(name, {}, valid=False)["message"] or not name
     for arguments in ([], "text", 5, True, {"threadId": "one"}, {"threadId": 1.5}, {"threadId": {}}, {"granularity": 5}):
         c.refused("next", arguments, valid=False)
+    for name, arguments in (("next", {"granularity": "line\0"}), ("evaluate", {"expression": "total\0 = 1"}), ("launch\0", {}), ("next", {"threadId": "\0"}),
+                            ("setBreakpoints", {"source": {"path": t.source("steps")}, "breakpoints": [{"line": 1, "condition": "\0"}]})):
+        c.refused(name, arguments, valid=False)
     assert c.at()[0] == "main"
 
 
@@ -345,6 +362,10 @@ def test_attach_refused(t):
             raise AssertionError("attach %r was not refused" % arguments)
         except Refused as e:
             assert e.response["message"]
+    mark = os.path.join(t.run_dir, "touched")
+    for target in ("|touch " + mark, "  | touch " + mark, "|", ""):
+        assert "ssh -L" in c.refused("attach", {"target": target})["message"]
+    assert not os.path.exists(mark)
     c.open({"recording": t.recording("steps"), "stopAt": "main"})
 
 

@@ -54,6 +54,12 @@ def test_memory(t):
     body = c.request("readMemory", {"memoryReference": reference, "offset": 1, "count": 2})
     assert base64.b64decode(body["data"]) == b"ye", body
     assert "data" not in c.request("readMemory", {"memoryReference": reference, "count": 0}) or True
+    assert not c.had("memory")
+    c.go("stepBack")
+    seen = [e for e in c.had("memory") if e["memoryReference"] == reference]
+    assert seen == [{"memoryReference": reference, "offset": 0, "count": 4}], seen
+    c.go("stepBack")
+    assert len(c.had("memory")) == 1, "told of memory that is not looked at"
     body = c.request("readMemory", {"memoryReference": "0x10", "count": 16})
     assert body.get("unreadableBytes", 0) >= 16 and not body.get("data"), body
     for bad in ("nonsense", "", "-5"):
@@ -113,7 +119,7 @@ def test_lines_from_0(t):
 
 
 def test_missing_source(t):
-    """A file that is not here: the frame says its name, its text says what to do, all else works."""
+    """A file that is not here: the frame says its name, a text where it is expected, breakpoints and all else work."""
     folder = os.path.join(t.top, "gone-%d" % os.getpid())
     os.mkdir(folder)
     shutil.copy(t.source("steps"), os.path.join(folder, "vanished.c"))
@@ -125,7 +131,11 @@ def test_missing_source(t):
     c.open({"recording": ident, "stopAt": "main"})
     frame = c.top()
     assert frame["name"].startswith("main") and frame["source"]["name"] == "vanished.c", frame
-    asked = {"sourceReference": frame["source"].get("sourceReference", 0), "source": frame["source"]}
+    asked = {"sourceReference": frame["source"]["sourceReference"], "source": frame["source"]}
     text = c.request("source", asked)["content"]
-    assert "vanished.c" in text and "sourceMap" in text, text
-    c.go("next")
+    assert program + ".c" in text and "sourceMap" in text, text
+    line = t.line("steps", "in square")
+    body = c.request("setBreakpoints", {"source": frame["source"], "breakpoints": [{"line": line}]})
+    assert body["breakpoints"][0]["verified"] and body["breakpoints"][0]["line"] == line, body
+    c.go("continue")
+    assert c.at() == ("square", line)

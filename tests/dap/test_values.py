@@ -8,7 +8,8 @@ def test_scopes(t):
     frame = c.top()["id"]
     scopes = c.request("scopes", {"frameId": frame})["scopes"]
     names = [s["name"].lower() for s in scopes]
-    assert any("local" in n or "arg" in n for n in names) and any("register" in n for n in names), scopes
+    assert names[0] == "locals" and any("register" in n for n in names), scopes
+    assert list(c.scope("local", frame)) == ["n", "result"], "arguments first"
     registers = c.scope("register", frame)
     for group in [v for v in registers.values() if v["variablesReference"]]:
         registers.update({v["name"]: v for v in c.variables(group["variablesReference"])})

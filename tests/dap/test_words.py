@@ -54,6 +54,8 @@ def test_looking(t):
     assert c.type("output") == ""
     word(c, "end")
     assert c.type("output") == "total 285, 21 changed bye\ncalls 10\n" or "total 285" in c.type("output"), c.type("output")
+    labels = [target["label"] for target in c.request("completions", {"text": "reverse-", "column": 9, "frameId": c.top()["id"]})["targets"]]
+    assert {"reverse-continue", "reverse-step-out", "reverse-finish"} <= set(labels) and len(labels) == len(set(labels)), labels
     for bad in ("events x", "events 5-3", "log-all", "log-all main", "log-all no_such_function x"):
         c.refused("evaluate", {"expression": bad, "context": "repl", "frameId": c.top()["id"]})
 
@@ -81,7 +83,8 @@ def test_marks(t):
     assert {m["pid"] for m in more} > {m["pid"] for m in marks}, more
     crash = t.launch("crash", "crash")
     line = crash.request("hermit/timeline")
-    assert [m["kind"] for m in line["marks"]][0] == "crash" and "SIG" in line["marks"][0]["text"], line["marks"][:3]
+    assert ["SIG" in m["text"] for m in line["marks"] if m["kind"] == "crash"] == [True], line["marks"]
+    assert [m["event"] for m in more] == sorted(m["event"] for m in more), more
 
 
 def test_long_output(t):

@@ -58,6 +58,9 @@ START_TEST(embedded_nul_is_refused)
 
 	ck_assert_int_eq(jsonx_parse(text, strlen(text), &j, &ei), ERR_CORRUPT);
 	ck_assert_ptr_null(j);
+	ck_assert_int_eq(jsonx_parse_nul(text, strlen(text), &j, &ei), 0);
+	ck_assert_uint_eq(json_string_length(json_object_get(j, "s")), 3);
+	jsonx_unrefp(&j);
 }
 END_TEST
 

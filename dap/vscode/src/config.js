@@ -13,6 +13,7 @@ const flag = value => typeof value === "boolean";
 const map = value => typeof value === "object" && value !== null && !Array.isArray(value) && Object.entries(value).every(pair => pair.every(text));
 const CHECKS = {
 	recording: [text, "the id or label of a recording"], process: [value => text(value) || number(value), "a pid or the name of a program"], processes: [text, "a text"],
+	output: [text, "process, all or none"],
 	stopAt: [value => text(value) || number(value), "entry, main, end, crash, a number of events, a time or a position"], stopOnEntry: [flag, "true or false"],
 	server: [text, "the URL of a hermitd, HOST:PORT or the path of a socket"], dataDir: [text, "a directory"], target: [text, "HOST:PORT or the path of a socket"], program: [text, "a file"],
 	gdb: [text, "a program"], sourceMap: [map, "an object of paths"],

@@ -42,11 +42,19 @@ export class Bench {
 		await this.page.keyboard.press("Enter");
 	}
 
-	/** A command of the palette, by its title. */
+	/** A command of the palette, by its title. The list is made when it opens: what is not there yet (the session still runs) is looked for anew. */
 	async command(title) {
-		await this.page.keyboard.press("F1");
-		await this.type(`>${title}`);
-		await this.page.locator(".quick-input-list .monaco-list-row").filter({hasText: title}).first().click();
+		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({hasText: title}).first();
+
+		await this.until(title, async () => {
+			await this.page.keyboard.press("F1");
+			await this.type(`>${title}`);
+			if (await row.waitFor({timeout: 3000}).then(() => true, () => false))
+				return true;
+			await this.page.keyboard.press("Escape");
+			return false;
+		});
+		await row.click();
 	}
 
 	async goToLine(line) {

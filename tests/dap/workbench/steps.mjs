@@ -121,6 +121,7 @@ async function logAll(bench, {lines}) {
 		return [1, 2, 3, 5].every(n => text.includes(`adding ${n}`)) && !text.includes("adding 4");
 	});
 	await bench.stopsAt(lines.before, "the session where it was");
+	await bench.shows("n", 2);
 }
 
 async function startAndEnd(bench, {lines}) {
