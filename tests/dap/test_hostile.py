@@ -64,3 +64,16 @@ def test_gdb_is_none(t):
         assert not client.children(c.adapter.process.pid), [client.command(p) for p in client.children(c.adapter.process.pid)]
     c.open({"recording": t.recording("steps"), "stopAt": "main"})
     assert c.at()[0] == "main"
+
+
+def test_ignored_signals(t):
+    """Who starts the adapter may ignore the ends of children; that is inherited, and makes the kernel reap them."""
+    program = os.path.join(t.top, "ignoring-%d" % os.getpid())
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("#!/usr/bin/env python3\nimport os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nos.execv(%r, sys.argv)\n" % client.HERMIT_DAP)
+    os.chmod(program, 0o700)
+    c = t.adapter(program=program).connect()
+    c.initialize()
+    c.open({"recording": t.recording("steps"), "stopAt": "main"})
+    c.disconnect()
+    assert "does not end" not in c.adapter.errors(), c.adapter.errors()
