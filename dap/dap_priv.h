@@ -83,6 +83,7 @@ struct dap {
 
 	struct mi *mi;       /* NULL = none */
 	bool python;         /* it has read gdb.py */
+	uint64_t mi_until;   /* it starts and has to answer by then (dap_now_ns()); 0 = it takes its time */
 	struct dap_server server;
 	char *dir;           /* owned: private directory with the server's socket; NULL = none */
 	char *recording;     /* owned: id, NULL = attached, not known */

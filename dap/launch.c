@@ -13,6 +13,9 @@
 #include "base/str.h"
 #include "store/manifest.h"
 
+/* What calls itself gdb and is none may say nothing, or never end to talk. */
+#define GDB_START_NS UINT64_C(15000000000)
+
 /* gdb before it connects. A recording's files are a stranger's: nothing of theirs is executed. Files of the program come from the recording. A
  * search may take long. Calls of functions are diversions, which end with a crash. */
 static const char *const settings[] = {
@@ -63,8 +66,11 @@ static void on_record(void *ctx, const struct mi_record *rec)
 static int wait_gdb(void *ctx, int fd)
 {
 	struct dap *d = ctx;
-	int r = dap_wait_fd(d, fd, -1);
+	uint64_t now = dap_now_ns();
+	int r = dap_wait_fd(d, fd, d->mi_until > now ? (int)((d->mi_until - now) / 1000000u) + 1 : -1);
 
+	if (r >= 0 && d->mi_until && dap_now_ns() >= d->mi_until)
+		return ERR_TIMEOUT;
 	return r < 0 ? r : 0;
 }
 
@@ -80,6 +86,7 @@ static int start_gdb(struct dap *d, const char *gdb)
 		d->ei = (struct errinfo){ 0 };
 		return errinfo_set_r(&d->ei, r, "cannot start the debugger '%s' (install gdb 12 or newer, or name one with \"gdb\" or HERMIT_GDB)", name);
 	}
+	d->mi_until = dap_now_ns() + GDB_START_NS;
 	for (size_t i = 0; i < ARRAY_SIZE(settings) && r >= 0; i++) {
 		r = mi_command(d->mi, NULL, &d->ei, "%s", settings[i]);
 		if (r == -EREMOTEIO) { /* an older gdb lacks some */
@@ -87,6 +94,11 @@ static int start_gdb(struct dap *d, const char *gdb)
 			d->ei = (struct errinfo){ 0 };
 			r = 0;
 		}
+	}
+	d->mi_until = 0;
+	if (r == ERR_TIMEOUT) {
+		d->ei = (struct errinfo){ 0 };
+		return errinfo_set(&d->ei, r, "the debugger '%.300s' does not answer: is it gdb?", name);
 	}
 	return r;
 }
