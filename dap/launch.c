@@ -272,7 +272,8 @@ static void say_process(struct dap *d)
 {
 	const char *name = d->program ? d->program : "(recorded process)";
 
-	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod", "launch", "pointerSize", 64));
+	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod",
+					d->recording ? "launch" : "attach", "pointerSize", 64));
 }
 
 /* gdb runs on a server that listens at target. */
@@ -325,8 +326,10 @@ static void undo(struct dap *d)
 	leave(d);
 	jsonx_unrefp(&d->launch);
 	freep(&d->recording);
+	freep(&d->program);
 	d->launch = NULL;
-	d->recording = NULL;
+	d->recording = d->program = NULL;
+	d->pid = 0;
 	d->ei = why;
 }
 
