@@ -145,7 +145,7 @@ static int connect_gdb(struct dap *d, const char *target)
 struct launch_args {
 	const char *recording, *server, *gdb, *program, *processes, *output;
 	json_t *process, *stop_at, *source_map;
-	bool stop_on_entry, no_debug;
+	bool stop_on_entry;
 };
 
 static const struct arg launch_table[] = {
@@ -159,7 +159,6 @@ static const struct arg launch_table[] = {
 	ARG(STR, struct launch_args, processes, "processes"),
 	ARG(STR, struct launch_args, output, "output"),
 	ARG(BOOL, struct launch_args, stop_on_entry, "stopOnEntry"),
-	ARG(BOOL, struct launch_args, no_debug, "noDebug"),
 	{ .name = NULL },
 };
 
