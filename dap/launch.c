@@ -157,7 +157,7 @@ static int connect_gdb(struct dap *d, const char *target)
 struct launch_args {
 	const char *recording, *server, *gdb, *program, *processes, *output;
 	json_t *process, *stop_at, *source_map;
-	bool stop_on_entry, no_debug;
+	bool stop_on_entry;
 };
 
 static const struct arg launch_table[] = {
@@ -171,7 +171,6 @@ static const struct arg launch_table[] = {
 	ARG(STR, struct launch_args, processes, "processes"),
 	ARG(STR, struct launch_args, output, "output"),
 	ARG(BOOL, struct launch_args, stop_on_entry, "stopOnEntry"),
-	ARG(BOOL, struct launch_args, no_debug, "noDebug"),
 	{ .name = NULL },
 };
 
@@ -304,7 +303,8 @@ static void say_process(struct dap *d)
 {
 	const char *name = d->program ? d->program : "(recorded process)";
 
-	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod", "launch", "pointerSize", 64));
+	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod",
+					d->recording ? "launch" : "attach", "pointerSize", 64));
 }
 
 /* gdb runs on a server that listens at target. */
@@ -358,8 +358,10 @@ static void undo(struct dap *d)
 	places_forget(d);
 	jsonx_unrefp(&d->launch);
 	freep(&d->recording);
+	freep(&d->program);
 	d->launch = NULL;
-	d->recording = NULL;
+	d->recording = d->program = NULL;
+	d->pid = 0;
 	d->ei = why;
 }
 
