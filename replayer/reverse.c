@@ -755,12 +755,10 @@ struct dbg_last {
 	uint8_t *old, *now; /* owned; what the memory held at the last look, and room for the next */
 };
 
-void dbg_last_reset(struct dbg *d)
+void dbg_last_note(struct dbg *d)
 {
-	struct dbg_last *l = d->last;
-
-	if (l)
-		memset(l->old + dbg_read(d, l->addr, l->old, l->len), 0, 1);
+	if (d->last)
+		dbg_read_all(d, d->last->addr, d->last->old, d->last->len);
 }
 
 static int is_changed(void *ctx, struct dbg *d, pid_t tid)
@@ -769,7 +767,7 @@ static int is_changed(void *ctx, struct dbg *d, pid_t tid)
 	uint8_t *old = l->old;
 
 	(void)tid;
-	memset(l->now + dbg_read(d, l->addr, l->now, l->len), 0, 1);
+	dbg_read_all(d, l->addr, l->now, l->len);
 	l->old = l->now;
 	l->now = old;
 	return memcmp(l->old, l->now, l->len) != 0;
@@ -785,8 +783,8 @@ int dbg_last_write(struct dbg *d, uint64_t addr, uint64_t len, struct dbg_stop *
 
 	if (!len || len > LEN_MAX)
 		return errinfo_set(ei, ERR_LIMIT, "a range of 1 to %d bytes can be watched", LEN_MAX);
-	l.old = calloc(1, l.len + 1);
-	l.now = calloc(1, l.len + 1);
+	l.old = calloc(1, l.len);
+	l.now = calloc(1, l.len);
 	r = l.old && l.now ? dbg_break_add(d, &b, &d->only) : -ENOMEM;
 	if (r >= 0) {
 		d->last = &l;
