@@ -274,6 +274,7 @@ int main(int argc, char **argv)
 	int r;
 
 	term_guard_fds();
+	signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would reap our children */
 	setlocale(LC_CTYPE, "");
 	term_init();
 	r = opt_parse(opts, OPT_MIXED, argc - 1, argv + 1, &v, &args, &fault);

@@ -174,7 +174,8 @@ static int put_message(const struct point *p, bool verified, json_t *body)
 	return r;
 }
 
-json_t *point_body(struct dap *d, const struct point *p)
+/* DAP's Breakpoint: new reference, NULL = no memory. */
+static json_t *point_body(struct dap *d, const struct point *p)
 {
 	bool verified = p->number > 0 && !p->pending && !is_unfit(p->bkpt);
 	json_t *body = json_pack("{sI sb}", "id", (json_int_t)p->id, "verified", verified);

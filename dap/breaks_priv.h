@@ -90,8 +90,6 @@ bool breaks_reaches(struct dap *d, const char *command, const char *args);
  * number, -EREMOTEIO with d->ei when gdb refuses. */
 typedef int (*point_insert)(struct dap *d, struct point *p);
 int points_set(struct dap *d, enum point_kind kind, const char *group, const json_t *specs, point_insert insert, json_t *body) MUST_CHECK;
-/* DAP's Breakpoint: new reference. */
-json_t *point_body(struct dap *d, const struct point *p);
 /* Tells the client what has changed. */
 void points_tell(struct dap *d);
 /* One of its places in the code is at pc. */

@@ -83,6 +83,7 @@ struct dap {
 
 	struct mi *mi;       /* NULL = none */
 	bool python;         /* it has read gdb.py */
+	uint64_t mi_until;   /* it starts and has to answer by then (dap_now_ns()); 0 = it takes its time */
 	struct dap_server server;
 	char *dir;           /* owned: private directory with the server's socket; NULL = none */
 	char *recording;     /* owned: id, NULL = attached, not known */
@@ -144,8 +145,8 @@ void dap_reverse_request(struct dap *d, const char *command, json_t *arguments);
 /* An output event. category: "console", "stdout", "stderr", "important". */
 void dap_say(struct dap *d, const char *category, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Progress of what takes long; shown when it has lasted for a while, if the client shows any. percent: -1 = not known. */
-void dap_progress(struct dap *d, const char *title, const char *message, int percent);
+/* Progress of what takes long; shown when it has lasted for a while, if the client shows any. */
+void dap_progress(struct dap *d, const char *title);
 void dap_progress_end(struct dap *d);
 uint64_t dap_now_ns(void); /* monotonic */
 

@@ -13,6 +13,9 @@
 #include "base/str.h"
 #include "store/manifest.h"
 
+/* What calls itself gdb and is none may say nothing, or never end to talk. */
+#define GDB_START_NS UINT64_C(15000000000)
+
 /* gdb before it connects. A recording's files are a stranger's: nothing of theirs is executed. Files of the program come from the recording. A
  * search may take long. Calls of functions are diversions, which end with a crash. */
 static const char *const settings[] = {
@@ -63,8 +66,11 @@ static void on_record(void *ctx, const struct mi_record *rec)
 static int wait_gdb(void *ctx, int fd)
 {
 	struct dap *d = ctx;
-	int r = dap_wait_fd(d, fd, -1);
+	uint64_t now = dap_now_ns();
+	int r = dap_wait_fd(d, fd, d->mi_until > now ? (int)((d->mi_until - now) / 1000000u) + 1 : -1);
 
+	if (r >= 0 && d->mi_until && dap_now_ns() >= d->mi_until)
+		return ERR_TIMEOUT;
 	return r < 0 ? r : 0;
 }
 
@@ -80,6 +86,7 @@ static int start_gdb(struct dap *d, const char *gdb)
 		d->ei = (struct errinfo){ 0 };
 		return errinfo_set_r(&d->ei, r, "cannot start the debugger '%s' (install gdb 12 or newer, or name one with \"gdb\" or HERMIT_GDB)", name);
 	}
+	d->mi_until = dap_now_ns() + GDB_START_NS;
 	for (size_t i = 0; i < ARRAY_SIZE(settings) && r >= 0; i++) {
 		r = mi_command(d->mi, NULL, &d->ei, "%s", settings[i]);
 		if (r == -EREMOTEIO) { /* an older gdb lacks some */
@@ -87,6 +94,11 @@ static int start_gdb(struct dap *d, const char *gdb)
 			d->ei = (struct errinfo){ 0 };
 			r = 0;
 		}
+	}
+	d->mi_until = 0;
+	if (r == ERR_TIMEOUT) {
+		d->ei = (struct errinfo){ 0 };
+		return errinfo_set(&d->ei, r, "the debugger '%.300s' does not answer: is it gdb?", name);
 	}
 	return r;
 }
@@ -145,7 +157,7 @@ static int connect_gdb(struct dap *d, const char *target)
 struct launch_args {
 	const char *recording, *server, *gdb, *program, *processes, *output;
 	json_t *process, *stop_at, *source_map;
-	bool stop_on_entry, no_debug;
+	bool stop_on_entry;
 };
 
 static const struct arg launch_table[] = {
@@ -159,7 +171,6 @@ static const struct arg launch_table[] = {
 	ARG(STR, struct launch_args, processes, "processes"),
 	ARG(STR, struct launch_args, output, "output"),
 	ARG(BOOL, struct launch_args, stop_on_entry, "stopOnEntry"),
-	ARG(BOOL, struct launch_args, no_debug, "noDebug"),
 	{ .name = NULL },
 };
 
@@ -292,7 +303,8 @@ static void say_process(struct dap *d)
 {
 	const char *name = d->program ? d->program : "(recorded process)";
 
-	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod", "launch", "pointerSize", 64));
+	dap_event(d, "process", json_pack("{so sb ss si}", "name", jsonx_text(name), "isLocalProcess", 0, "startMethod",
+					d->recording ? "launch" : "attach", "pointerSize", 64));
 }
 
 /* gdb runs on a server that listens at target. */
@@ -346,8 +358,10 @@ static void undo(struct dap *d)
 	places_forget(d);
 	jsonx_unrefp(&d->launch);
 	freep(&d->recording);
+	freep(&d->program);
 	d->launch = NULL;
-	d->recording = NULL;
+	d->recording = d->program = NULL;
+	d->pid = 0;
 	d->ei = why;
 }
 

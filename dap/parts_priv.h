@@ -69,8 +69,7 @@ json_t *sources_of_code(struct dap *d, const json_t *frame, int64_t *ret_line);
 bool sources_is_code(const json_t *source);
 /* The other way: the address of a line (the client's) of a listing, for breakpoints in it. 0: source is no listing, or has no code there. */
 uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line);
-/* Numbers for `locations`, until the guest has run; 0 = no more. source is taken over; line is the client's. The second is looked up when it is asked for. */
-int64_t sources_location_new(struct dap *d, json_t *source, int64_t line);
+/* A number for `locations` of the code there, until the guest has run; 0 = no more, or addr is 0. */
 int64_t sources_location_of_addr(struct dap *d, uint64_t addr);
 /* Those numbers end. */
 void sources_forget(struct dap *d);

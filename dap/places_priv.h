@@ -31,9 +31,7 @@ int bookmarks_remove(struct dap *d, const char *id) MUST_CHECK;
 
 /* --- timeline.c --- */
 
-/* Rows of events from number `from` on that pass the filter (NULL: all), at most n: into body (events, next, last, complete). */
-int events_list(struct dap *d, int64_t from, int64_t n, const char *filter, json_t *body) MUST_CHECK;
-/* The same as lines of text, from event `from` to `to`. */
+/* Events as lines of text, from number `from` to `to`, at most 1000. */
 int events_text(struct dap *d, uint64_t from, uint64_t to, struct buf *out) MUST_CHECK;
 
 /* --- output.c, children.c --- */

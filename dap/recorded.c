@@ -82,7 +82,7 @@ int recorded_index(struct dap *d, struct recorded *r, uint64_t upto)
 		err = recorded_extend(r, upto, os_mono_ns() + STEP_NS, &d->ei);
 		if (err < 0 || r->complete || has(r, upto))
 			return err;
-		dap_progress(d, "Reading the recording", NULL, -1);
+		dap_progress(d, "Reading the recording");
 		err = dap_pump(d, 0);
 		if (err < 0 || d->cancelled)
 			return err < 0 ? err : ERR_INTERRUPTED;

@@ -242,7 +242,7 @@ static int await_stop(struct dap *d)
 		if (d->run->lost)
 			return errinfo_set(&d->ei, ERR_GUEST_GONE, "the replay ended");
 		if (d->run->title)
-			dap_progress(d, d->run->title, NULL, -1);
+			dap_progress(d, d->run->title);
 	}
 	return 0;
 }
@@ -562,7 +562,7 @@ static int tick(struct dap *d)
 		return again ? restart(d) : enter(d);
 	}
 	if (d->state == DAP_RUNNING && r->title)
-		dap_progress(d, r->title, NULL, -1);
+		dap_progress(d, r->title);
 	return send_pause(d);
 }
 

@@ -72,7 +72,7 @@ static int wait_ready(struct dap *d, int fd)
 
 		if (r < 0)
 			return r;
-		dap_progress(d, "Opening the recording", NULL, -1);
+		dap_progress(d, "Opening the recording");
 		if (r == 0 && d->cancelled)
 			return ERR_INTERRUPTED;
 		if (r == 0)

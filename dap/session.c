@@ -103,7 +103,6 @@ static bool take_urgent(struct dap *d, const json_t *request)
 		return true;
 	}
 	if (is_end(request)) {
-		d->ends++;
 		d->leaving = true;
 		interrupt_work(d);
 	}
@@ -128,7 +127,9 @@ static void take_message(struct dap *d, json_t *msg)
 	if ((json_array_size(d->queue) >= QUEUE_MAX && !(d->leaving && is_end(msg))) || json_array_append(d->queue, msg) < 0) {
 		(void)errinfo_set(&d->ei, ERR_LIMIT, "too many requests wait");
 		dap_respond(d, msg, ERR_LIMIT, NULL);
+		return;
 	}
+	d->ends += is_end(msg); /* nothing that comes before it may take long */
 }
 
 static void client_gone(struct dap *d)

@@ -317,7 +317,8 @@ int sources_tell_fresh(struct dap *d)
 
 /* --- locations --- */
 
-int sources_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line)
+/* Source and line of an address, by gdb's line table. 1; 0: it has none. */
+static int source_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line)
 {
 	json_t *values CLEANUP(jsonx_unrefp) = NULL;
 	struct errinfo ei = { 0 };
@@ -379,7 +380,7 @@ uint64_t sources_code_addr(struct dap *d, const json_t *source, int64_t line)
 static int locate(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line)
 {
 	const struct listing *l;
-	int r = sources_at(d, addr, ret_source, ret_line);
+	int r = source_at(d, addr, ret_source, ret_line);
 
 	if (r != 0)
 		return MIN(r, 0);
@@ -403,17 +404,15 @@ static int locations(struct dap *d, const void *args, json_t *body)
 {
 	const struct dap_sources *s = d->sources;
 	int64_t i = ((const struct locations_args *)args)->reference - s->first_location;
-	const struct location *l = i >= 0 && (uint64_t)i < s->n_locations ? &s->location[i] : NULL;
-	json_t *source CLEANUP(jsonx_unrefp) = l ? json_incref(l->source) : NULL;
-	int64_t line = l ? l->line : 0;
-	int r = 0;
+	json_t *source;
+	int64_t line;
+	int r;
 
-	if (!l)
+	if (i < 0 || (uint64_t)i >= s->n_locations)
 		return errinfo_set(&d->ei, -ENOENT, "that place is from before the last run");
-	if (!source)
-		r = locate(d, l->addr, &source, &line);
+	r = locate(d, s->location[i], &source, &line);
 	if (r == 0)
-		r = jsonx_set_new(body, "source", TAKE(source));
+		r = jsonx_set_new(body, "source", source);
 	return r < 0 ? r : jsonx_set_i64(body, "line", line);
 }
 

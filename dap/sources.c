@@ -23,14 +23,6 @@ int sources_new(struct dap_sources **ret)
 	return 0;
 }
 
-static void drop_locations(struct dap_sources *s)
-{
-	for (size_t i = 0; i < s->n_locations; i++)
-		json_decref(s->location[i].source);
-	s->first_location += (int64_t)s->n_locations;
-	s->n_locations = 0;
-}
-
 void sources_free(struct dap_sources *s)
 {
 	if (!s)
@@ -40,7 +32,6 @@ void sources_free(struct dap_sources *s)
 	names_done(&s->shown);
 	names_done(&s->known);
 	free(s->known_of);
-	drop_locations(s);
 	free(s->location);
 	for (size_t i = 0; i < LINE_TABLES_MAX; i++) {
 		free(s->table[i].path);
@@ -156,7 +147,8 @@ int64_t sources_line_out(const struct dap *d, int64_t line)
 
 /* --- to the client --- */
 
-json_t *sources_path_out(const struct dap *d, const char *path)
+/* As the client spells it, as a URI if it wants those. New reference, NULL = no memory. */
+static json_t *path_out(const struct dap *d, const char *path)
 {
 	char *spelt CLEANUP(freep) = path_map_apply(&d->sources->spelt, path);
 	char *uri CLEANUP(freep) = d->client.uris ? path_to_uri(spelt ? spelt : path) : NULL;
@@ -211,7 +203,7 @@ static json_t *missing(struct dap *d, const char *known)
 	uint32_t number = shown ? note_missing(d->sources, shown, known) : 0;
 	json_t *j CLEANUP(jsonx_unrefp) = sources_served(path_base(known), 2 * (int64_t)number, "deemphasize", "not on this machine");
 
-	if (!shown || !j || jsonx_set_new(j, "path", sources_path_out(d, shown)) < 0)
+	if (!shown || !j || jsonx_set_new(j, "path", path_out(d, shown)) < 0)
 		return NULL;
 	return TAKE(j);
 }
@@ -227,7 +219,7 @@ static json_t *present(struct dap *d, const char *path, const struct stat *st)
 	uint64_t recorded = d->sources->recorded_ns;
 	bool changed = recorded && mtime_ns(st) > recorded;
 
-	if (!j || jsonx_set_new(j, "name", jsonx_text(path_base(path))) < 0 || jsonx_set_new(j, "path", sources_path_out(d, path)) < 0)
+	if (!j || jsonx_set_new(j, "name", jsonx_text(path_base(path))) < 0 || jsonx_set_new(j, "path", path_out(d, path)) < 0)
 		return NULL;
 	if (changed && (jsonx_set_str(j, "presentationHint", "deemphasize") < 0 ||
 			jsonx_set_str(j, "origin", "changed since it was recorded: lines may differ") < 0))
@@ -315,38 +307,27 @@ int sources_to_gdb(struct dap *d, const json_t *source, char **ret)
 
 void sources_forget(struct dap *d)
 {
-	drop_locations(d->sources);
+	d->sources->first_location += (int64_t)d->sources->n_locations;
+	d->sources->n_locations = 0;
 }
 
-static int64_t add_location(struct dap_sources *s, const struct location *l)
+int64_t sources_location_of_addr(struct dap *d, uint64_t addr)
 {
-	if (s->n_locations == LOCATIONS_MAX)
+	struct dap_sources *s = d->sources;
+
+	if (!addr || s->n_locations == LOCATIONS_MAX)
 		return 0;
 	if (s->n_locations == s->locations_cap) {
 		size_t cap = s->locations_cap ? 2 * s->locations_cap : 64;
-		struct location *v = reallocarray(s->location, cap, sizeof(*v));
+		uint64_t *v = reallocarray(s->location, cap, sizeof(*v));
 
 		if (!v)
 			return 0;
 		s->location = v;
 		s->locations_cap = cap;
 	}
-	s->location[s->n_locations] = *l;
+	s->location[s->n_locations] = addr;
 	return s->first_location + (int64_t)s->n_locations++;
-}
-
-int64_t sources_location_new(struct dap *d, json_t *source, int64_t line)
-{
-	int64_t id = json_is_object(source) ? add_location(d->sources, &(struct location){ .source = source, .line = line }) : 0;
-
-	if (!id)
-		json_decref(source);
-	return id;
-}
-
-int64_t sources_location_of_addr(struct dap *d, uint64_t addr)
-{
-	return addr ? add_location(d->sources, &(struct location){ .addr = addr }) : 0;
 }
 
 /* --- libraries --- */

@@ -30,13 +30,6 @@
 #define DISASM_COUNT_MAX 20000
 #define DISASM_OFFSET_MAX 100000
 
-/* A place by its source, or by an address that is looked up when somebody asks. */
-struct location {
-	json_t *source; /* owned; NULL: by address */
-	int64_t line;   /* the client's */
-	uint64_t addr;
-};
-
 /* The lines of a source that have code. */
 struct line_table {
 	char *path; /* owned; NULL = free */
@@ -74,7 +67,7 @@ struct dap_sources {
 	uint32_t *known_of;        /* owned; [number in shown - 1] = number in known */
 	uint32_t known_cap;
 
-	struct location *location; /* owned; [i] has the id first_location + i */
+	uint64_t *location; /* owned: addresses, looked up when somebody asks; [i] has the id first_location + i */
 	size_t n_locations, locations_cap;
 	int64_t first_location;
 
@@ -93,14 +86,10 @@ struct dap_sources {
 	size_t n_views;
 };
 
-/* A path on its way out: as the client spells it, as a URI if it wants those. New reference, NULL = no memory. */
-json_t *sources_path_out(const struct dap *d, const char *path);
 /* Source of a text that is served; presentationHint and origin may be NULL. */
 json_t *sources_served(const char *name, int64_t reference, const char *hint, const char *origin);
 /* gdb's name of the file that a sourceReference stands for; NULL: it is none of a file. */
 const char *sources_known(const struct dap *d, int64_t reference);
-/* Source and line of an address, by gdb's line table. 1; 0: it has none. */
-int sources_at(struct dap *d, uint64_t addr, json_t **ret_source, int64_t *ret_line) MUST_CHECK;
 /* Has gdb read all units that the source (gdb's name) is part of. -ENOENT (d->ei is left alone): it knows no such source. */
 int sources_expand(struct dap *d, const char *path) MUST_CHECK;
 /* Appends a regular expression of gdb's old kind, that of `maintenance` commands, for names with this end. */

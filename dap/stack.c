@@ -29,7 +29,7 @@ int stack_new(struct dap_stack **ret)
 
 	if (!s)
 		return -ENOMEM;
-	s->next_frame = s->first_frame = s->first_ref = 1;
+	s->next_frame = s->first_ref = 1;
 	*ret = s;
 	return 0;
 }
@@ -50,7 +50,6 @@ static void clear(struct dap_stack *s)
 	if (s->first_ref > REF_MAX)
 		s->first_ref = 1;
 	s->n_refs = s->n_pages = 0;
-	s->first_frame = s->next_frame;
 	s->threads_old = true;
 	jsonx_unrefp(&s->listed);
 	jsonx_unrefp(&s->libraries);

@@ -37,7 +37,7 @@ struct frame_page {
 struct dap_stack {
 	struct frame_page *pages; /* owned */
 	size_t n_pages, cap_pages;
-	int64_t first_frame, next_frame;
+	int64_t next_frame;
 	struct ref **refs; /* owned */
 	size_t n_refs, cap_refs;
 	int64_t first_ref;

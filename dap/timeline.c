@@ -139,7 +139,8 @@ int events_text(struct dap *d, uint64_t from, uint64_t to, struct buf *out)
 	return r < 0 ? r : show_some(&l, MAX(from, UINT64_C(1)), to, EVENTS_MAX);
 }
 
-int events_list(struct dap *d, int64_t from, int64_t n, const char *filter, json_t *body)
+/* Rows of events from number `from` on (0: around here) that pass the filter (NULL: all), at most n. */
+static int events_list(struct dap *d, int64_t from, int64_t n, const char *filter, json_t *body)
 {
 	struct listing l CLEANUP(listing_done) = { .list = json_array() };
 	uint64_t here = run_where(d)->event;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/log.h"
+#include "base/str.h"
 
 #define OUT_MAX (256u << 20) /* waits for a client that does not read: it is given up */
 #define PROGRESS_AFTER_NS UINT64_C(250000000)
@@ -102,23 +103,38 @@ void dap_say(struct dap *d, const char *category, const char *fmt, ...)
 
 /* --- progress --- */
 
-static json_t *progress_body(struct dap *d, const char *message, int percent)
+static json_t *progress_body(struct dap *d, const char *message)
 {
 	char id[32];
-	json_t *body;
 
 	snprintf(id, sizeof(id), "progress-%" PRIu64, d->progress.id);
-	body = json_pack("{ss ss*}", "progressId", id, "message", message);
-	if (body && percent >= 0 && jsonx_set_new(body, "percentage", json_integer(percent)) < 0)
-		jsonx_unrefp(&body);
-	return body;
+	return json_pack("{ss ss*}", "progressId", id, "message", message);
 }
 
-void dap_progress(struct dap *d, const char *title, const char *message, int percent)
+static void start_progress(struct dap *d, const char *title)
+{
+	json_t *body;
+
+	d->progress.id++;
+	body = progress_body(d, NULL);
+	if (body && (jsonx_set_str(body, "title", title) < 0 || jsonx_set_bool(body, "cancellable", true) < 0))
+		jsonx_unrefp(&body);
+	dap_event(d, "progressStart", body);
+}
+
+/* How far it is nobody knows: how long it has taken is shown. */
+static void update_progress(struct dap *d, uint64_t now)
+{
+	struct buf passed CLEANUP(buf_done) = { 0 };
+
+	buf_put_duration(&passed, now - d->progress.began_ns);
+	dap_event(d, "progressUpdate", progress_body(d, buf_cstr(&passed)));
+}
+
+void dap_progress(struct dap *d, const char *title)
 {
 	struct dap_progress *p = &d->progress;
 	uint64_t now = dap_now_ns();
-	json_t *body;
 
 	if (!d->client.progress)
 		return;
@@ -126,21 +142,16 @@ void dap_progress(struct dap *d, const char *title, const char *message, int per
 		p->began_ns = now;
 	if (now - p->began_ns < PROGRESS_AFTER_NS || (p->shown_ns && now - p->shown_ns < PROGRESS_EVERY_NS))
 		return;
-	if (p->shown_ns) {
-		dap_event(d, "progressUpdate", progress_body(d, message, percent));
-	} else {
-		p->id++;
-		body = progress_body(d, message, percent);
-		if (body && (jsonx_set_str(body, "title", title) < 0 || jsonx_set_bool(body, "cancellable", true) < 0))
-			jsonx_unrefp(&body);
-		dap_event(d, "progressStart", body);
-	}
+	if (p->shown_ns)
+		update_progress(d, now);
+	else
+		start_progress(d, title);
 	p->shown_ns = now;
 }
 
 void dap_progress_end(struct dap *d)
 {
 	if (d->progress.shown_ns)
-		dap_event(d, "progressEnd", progress_body(d, NULL, -1));
+		dap_event(d, "progressEnd", progress_body(d, NULL));
 	d->progress.began_ns = d->progress.shown_ns = 0;
 }

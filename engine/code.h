@@ -156,11 +156,12 @@ struct code_tramp {
  * used then. */
 int code_tramp_build(const struct code_plan *plan, uint64_t code, uint64_t data, const struct code_cond *cond, unsigned n,
 		     struct code_tramp *ret) MUST_CHECK;
-/* Where in the guest's own code a thread is that faulted in a copy (its registers are the guest's then), stands at
- * the beginning of one, or at entry, match, match + 1 or back; 0: none of these. One exception: a call through a
- * pointer that is no address at all (non-canonical) faults after its return address was pushed, in place it would
- * before. */
+/* Where in the guest's own code a thread is that is in a copy, stands at the beginning of one, or at entry, match, match + 1 or
+ * back; 0: none of these. */
 uint64_t code_tramp_origin(const struct code_plan *plan, const struct code_tramp *tr, uint64_t rip);
+/* Makes regs, of a thread that faulted in a copy, those with which it would have faulted in place. False: it did not. A call through a
+ * pointer that is no address at all (non-canonical) leaves its return address below the stack; in place it would not have pushed it. */
+bool code_tramp_faulted(const struct code_plan *plan, const struct code_tramp *tr, struct user_regs_struct *regs);
 /* The five bytes of the jump. */
 void code_jump(const struct code_plan *plan, const struct code_tramp *tr, uint8_t ret[CODE_JUMP_LEN]);
 

@@ -485,3 +485,23 @@ uint64_t code_tramp_origin(const struct code_plan *plan, const struct code_tramp
 			return plan->at + plan->off[i];
 	return 0;
 }
+
+/* The jump that ends the copy of an indirect call: what was pushed before is the return address. */
+static bool is_last_of_call(const struct code_plan *plan, const struct code_tramp *tr, uint64_t rip)
+{
+	static const uint8_t jump[] = { 0xff, 0x25 };
+
+	return rip > tr->copy[plan->n - 1] && rip + sizeof(jump) <= tr->back && !memcmp(tr->bytes + (rip - tr->code), jump, sizeof(jump));
+}
+
+bool code_tramp_faulted(const struct code_plan *plan, const struct code_tramp *tr, struct user_regs_struct *regs)
+{
+	uint64_t rip = regs->rip;
+
+	if (rip - tr->code >= tr->n || rip < tr->copy[0] || rip >= tr->back)
+		return false;
+	if (is_last_of_call(plan, tr, rip))
+		regs->rsp += sizeof(uint64_t);
+	regs->rip = code_tramp_origin(plan, tr, rip);
+	return true;
+}

@@ -219,7 +219,7 @@ static int take_state(struct dbg *d, struct dbg_checkpoint *c)
 	c->spent_ns = d->here.spent_ns;
 	c->parent = d->here.from;
 	c->vague = !dbg_finder_fits(d, t, c->state->point.regs.rip);
-	if (d->goal && d->goal->addr && d->goal->events == c->events) {
+	if (d->goal && d->goal->total && d->goal->events == c->events) {
 		c->addr = d->goal->addr;
 		c->hits = d->hits + (c->state->point.regs.rip == c->addr && (d->uncounted == c->addr || (d->by_int3 && d->standing != c->addr)));
 	}

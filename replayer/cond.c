@@ -291,9 +291,10 @@ static int leave_copy(struct rep_cond *c, struct rep_task *t, struct eng_stop *s
 	rc = eng_regs(&t->t, &r);
 	if (rc < 0)
 		return rc;
-	r->rip = code_tramp_origin(&c->site.plan, &c->site.tramp, r->rip);
+	if (!code_tramp_faulted(&c->site.plan, &c->site.tramp, r))
+		return ERR_GUEST;
 	eng_regs_changed(&t->t);
-	return r->rip ? CODE_BEHIND : ERR_GUEST;
+	return CODE_BEHIND;
 }
 
 /* From an instruction that the jump covers (from the first-th one on) to its copy: 1. 0: it stands elsewhere. */

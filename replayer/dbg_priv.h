@@ -40,7 +40,8 @@ struct dbg_goal {
 	bool arrive;                         /* ... and the next one's place is reached */
 	struct dbg_state *state;             /* ... and the thread that runs then is in that state; NULL: any */
 	uint64_t addr, hits;                 /* ... and it stands there for so many times; 0: does not matter */
-	uint64_t base;                       /* hits before the place where it starts, within that computation */
+	uint64_t base;                       /* hits before the place where it starts, within that computation ... */
+	bool total;                          /* ... are known: what is counted is told to checkpoints */
 	bool user;                           /* breakpoints, signals and calls stop as the client wants it */
 	bool keep;                           /* checkpoints are made on the way */
 	bool roll;                           /* rolling ones are made in the goal's computation */

@@ -618,6 +618,16 @@ static size_t stretch_to(const struct dbg *d, const struct dbg_place *here)
 	return d->checkpoints[i].vague ? stretch_before(d, i) : i;
 }
 
+/* To a place before it, in the same computation. */
+static int to_before(struct dbg *d, const struct dbg_place *here, struct errinfo *ei)
+{
+	size_t i = dbg_checkpoint_inside(d, here->goal.events, here->here.from);
+
+	if (d->checkpoints[i].events == here->goal.events)
+		return dbg_restore_checkpoint(d, i, ei);
+	return dbg_go(d, here->goal.events, ei);
+}
+
 /* What stops often has done so shortly before: some hundred instructions are looked through first. As last_stop(). */
 static int last_stop_close(struct dbg *d, struct dbg_place *here, struct dbg_stop *ret, struct errinfo *ei)
 {
@@ -628,9 +638,10 @@ static int last_stop_close(struct dbg *d, struct dbg_place *here, struct dbg_sto
 
 	if (!here->goal.state)
 		return 0;
-	r = dbg_go_inside(d, here->goal.events, ei);
-	if (r == 0)
-		r = is_there(&a);
+	r = to_before(d, here, ei);
+	if (r)
+		return r < 0 ? r : ERR_INTERRUPTED;
+	r = is_there(&a);
 	if (r)
 		return MIN(r, 0);
 	r = mark(&a, ei);

@@ -105,6 +105,8 @@ static int wait_stop(struct rep_task *t, struct eng_stop *ret, uint64_t deadline
 /* Is it the program's doing? Sets where the thread is then. */
 static int is_event(struct rep_task *t, const struct eng_stop *st)
 {
+	int r;
+
 	switch (st->kind) {
 	case ENG_STOP_SECCOMP:
 		t->place = REP_ENTRY;
@@ -113,7 +115,8 @@ static int is_event(struct rep_task *t, const struct eng_stop *st)
 		if (!from_the_program(t, st))
 			return 0;
 		t->place = REP_USER;
-		return 1;
+		r = st->signo == SIGTRAP ? 0 : rep_site_faulted(t); /* int3s there are ours */
+		return r < 0 ? r : 1;
 	case ENG_STOP_GONE:
 	case ENG_STOP_EXITING:
 		return ERR_GUEST_GONE;

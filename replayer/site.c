@@ -399,6 +399,19 @@ int rep_site_settle(struct rep_task *t)
 	return r < 0 ? r : 1;
 }
 
+int rep_site_faulted(struct rep_task *t)
+{
+	struct user_regs_struct *regs;
+	int r = t->sites ? eng_regs(&t->t, &regs) : 0;
+
+	for (const struct rep_site *site = t->sites; site && r >= 0; site = site->next)
+		if (site->planted && site->jump && code_tramp_faulted(&site->plan, &site->tramp, regs)) {
+			eng_regs_changed(&t->t);
+			break;
+		}
+	return r;
+}
+
 int rep_site_close(struct rep_site *site)
 {
 	int64_t result = 0;

@@ -55,6 +55,8 @@ int rep_site_stop(struct rep_site *site, struct eng_stop *st) MUST_CHECK;
 /* t, which has executed an instruction, may be in the trampoline of a site of its: lets it finish what was one instruction of the
  * guest's there. 1: what it did last was done for the guest. 0: it belongs to the decision, nothing of the guest's has happened. */
 int rep_site_settle(struct rep_task *t) MUST_CHECK;
+/* t has faulted: if that came in the trampoline of a site of its, its registers are those with which it would have come in place. */
+int rep_site_faulted(struct rep_task *t) MUST_CHECK;
 /* t, which was interrupted in the trampoline, goes on to where it is clear which of the guest's instructions it stands at. */
 int rep_site_to_origin(struct rep_site *site) MUST_CHECK;
 /* The guest's code and memory are as they were. t's rip, if it was within our code, is one of its own again. */

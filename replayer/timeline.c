@@ -224,7 +224,7 @@ static int name_checkpoint(struct dbg *d, const struct dbg_pos *p, struct errinf
 /* From the place whose state that is, and back to it. */
 static int count(struct dbg *d, struct dbg_state *st, const struct dbg_here *here, struct dbg_pos *ret, struct errinfo *ei)
 {
-	struct dbg_goal g = { .events = ret->events, .state = st, .addr = st->point.regs.rip, .hits = UINT64_MAX, .keep = true };
+	struct dbg_goal g = { .events = ret->events, .state = st, .addr = st->point.regs.rip, .hits = UINT64_MAX, .total = true, .keep = true };
 	uint64_t began = os_mono_ns();
 	int r = to_count_from(d, &g, here->from, ei);
 
@@ -283,7 +283,7 @@ int dbg_where(struct dbg *d, struct dbg_pos *ret, struct errinfo *ei)
 
 int dbg_go_counted(struct dbg *d, const struct dbg_pos *to, struct errinfo *ei)
 {
-	struct dbg_goal g = { .events = to->events, .addr = to->addr, .hits = to->hits, .keep = true };
+	struct dbg_goal g = { .events = to->events, .addr = to->addr, .hits = to->hits, .total = true, .keep = true };
 	size_t i = dbg_checkpoint_counted(d, to->events, to->addr, to->hits);
 	int r;
 

@@ -49,3 +49,31 @@ def test_server_hangs(t):
     c.answer(c.send("disconnect", {}), 10)
     assert [c.answer(seq)["message"] for seq in waiting] == ["cancelled"] * 3, [c.answer(seq) for seq in waiting]
     c.adapter.wait()
+
+
+def test_gdb_is_none(t):
+    """Debuggers that are something else: launch fails, says so, and can be tried again."""
+    c = t.client()
+    for number, (text, words) in enumerate((("exit 3", "exit code 3"), ("exec head -c 3000000 /dev/urandom", "gdb ended"), ("exec yes nonsense", "does not answer"))):
+        gdb = os.path.join(t.top, "gdb-%d-%d" % (os.getpid(), number))
+        with open(gdb, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\n%s\n" % text)
+        os.chmod(gdb, 0o700)
+        said = c.refused("launch", {"recording": t.recording("steps"), "gdb": gdb}, 40)["message"]
+        assert words in said, said
+        assert not client.children(c.adapter.process.pid), [client.command(p) for p in client.children(c.adapter.process.pid)]
+    c.open({"recording": t.recording("steps"), "stopAt": "main"})
+    assert c.at()[0] == "main"
+
+
+def test_ignored_signals(t):
+    """Who starts the adapter may ignore the ends of children; that is inherited, and makes the kernel reap them."""
+    program = os.path.join(t.top, "ignoring-%d" % os.getpid())
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("#!/usr/bin/env python3\nimport os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nos.execv(%r, sys.argv)\n" % client.HERMIT_DAP)
+    os.chmod(program, 0o700)
+    c = t.adapter(program=program).connect()
+    c.initialize()
+    c.open({"recording": t.recording("steps"), "stopAt": "main"})
+    c.disconnect()
+    assert "does not end" not in c.adapter.errors(), c.adapter.errors()

@@ -114,23 +114,18 @@ static bool is_wild_call(const struct diff *d, const struct code_plan *p)
 	if (d->plain.signo != SIGSEGV || d->plain.fault != 0)
 		return false;
 	code_decode(&mem, d->plain.regs.rip, &in);
-	return in.cls == CODE_CALL && d->moved.regs.rsp + 8 == d->plain.regs.rsp;
+	return in.cls == CODE_CALL;
 }
 
 static void diff_compare(struct diff *d, const struct code_plan *p, const struct code_tramp *t, const char *where)
 {
-	uint64_t origin;
 	const char *what;
 
 	machine_run(&d->m, &d->moved);
-	origin = d->moved.signo == SIGTRAP ? 0 : code_tramp_origin(p, t, d->moved.regs.rip);
-	if (origin)
-		d->moved.regs.rip = origin;
-	if (is_wild_call(d, p)) {
-		/* as the header says */
-		d->moved.regs.rsp += 8;
+	if (d->moved.signo != SIGTRAP)
+		code_tramp_faulted(p, t, &d->moved.regs);
+	if (is_wild_call(d, p)) /* as the header says */
 		memcpy(d->moved.stack, d->plain.stack, sizeof(d->moved.stack));
-	}
 	what = machine_differs(&d->plain, &d->moved);
 	if (what)
 		diff_fail(d, p, what, where);

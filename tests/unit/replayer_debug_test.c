@@ -12,6 +12,7 @@
 #define MEMORY 0x400000ull
 #define LOOP (CODE + 5)
 #define STORE (CODE + 8)
+#define LAST_STEP (CODE + 13)
 #define CALL (CODE + 20)
 #define ROUNDS 40u
 #define ROUND 4u /* instructions */
@@ -20,7 +21,7 @@
 #define PID 4711
 
 /* 0: mov ecx, ROUNDS  5: add rbx, rcx  8: mov [rdi], rbx  11: dec ecx  13: jnz 5  15: mov eax, 39  20: syscall  22: jmp 0 */
-static const uint8_t code[] = { 0xb9, ROUNDS, 0, 0, 0, 0x48, 0x01, 0xcb, 0x48, 0x89, 0x1f, 0xff, 0xc9, 0x75, 0xf6,
+static const uint8_t model[] = { 0xb9, ROUNDS, 0, 0, 0, 0x48, 0x01, 0xcb, 0x48, 0x89, 0x1f, 0xff, 0xc9, 0x75, 0xf6,
 				0xb8, 39, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xe8 };
 
 struct history {
@@ -51,10 +52,11 @@ static bool on_tick(void *ctx, const struct dbg_progress *p UNUSED)
 }
 
 /* as_file: code that jumps can be put into; else only breakpoints can. */
-static void begin(struct history *h, bool as_file)
+static void begin_rounds(struct history *h, bool as_file, uint32_t rounds)
 {
 	struct user_regs_struct regs = { .rip = CODE, .rdi = MEMORY, .rsp = MEMORY + 0x1000, .cs = 0x33, .ss = 0x2b, .eflags = 0x202 };
 	const struct dbg_options opt = { .tick = on_tick, .ctx = h };
+	uint8_t code[sizeof(model)];
 	struct effect e[] = {
 		{ .kind = EFFECT_MAP, .addr = CODE, .len = 0x1000, .prot = PROT_READ | PROT_EXEC, .name = "" },
 		{ .kind = EFFECT_MAP, .addr = MEMORY, .len = 0x2000, .prot = PROT_READ | PROT_WRITE, .name = "" },
@@ -64,6 +66,8 @@ static void begin(struct history *h, bool as_file)
 	struct store_id id;
 	struct errinfo ei = { 0 };
 
+	memcpy(code, model, sizeof(code));
+	memcpy(code + 1, &rounds, sizeof(rounds));
 	*h = (struct history){ .store = help_open() };
 	help_manifest(&h->m);
 	OK(store_writer_new(h->store.s, &h->m, &h->w, NULL));
@@ -81,6 +85,11 @@ static void begin(struct history *h, bool as_file)
 	store_writer_free(h->w);
 	OK(store_reader_open(h->store.s, &id, &h->reader, NULL));
 	ck_assert_msg(dbg_open(h->reader, &opt, &h->d, &ei) == 0, "%s", ei.text);
+}
+
+static void begin(struct history *h, bool as_file)
+{
+	begin_rounds(h, as_file, ROUNDS);
 }
 
 static void end(struct history *h)
@@ -211,7 +220,7 @@ START_TEST(breakpoints)
 {
 	struct dbg_break b = { .kind = DBG_BREAK, .addr = STORE };
 	uint64_t seen[ROUNDS];
-	uint8_t bytes[sizeof(code)];
+	uint8_t bytes[sizeof(model)];
 	unsigned id, n = 0;
 	struct history h;
 
@@ -221,7 +230,7 @@ START_TEST(breakpoints)
 		ck_assert_int_eq(resume(&h, DBG_CONTINUE, false).kind, DBG_STOP_BREAK);
 		seen[i] = look(&h).regs.rbx;
 		ck_assert_uint_eq(dbg_read(h.d, CODE, bytes, sizeof(bytes)), sizeof(bytes));
-		ck_assert(!memcmp(bytes, code, sizeof(bytes)));
+		ck_assert(!memcmp(bytes, model, sizeof(bytes)));
 	}
 	for (unsigned i = ROUNDS - 1; i-- > 0;) {
 		ck_assert_int_eq(resume(&h, DBG_CONTINUE, true).kind, DBG_STOP_BREAK);
@@ -333,6 +342,75 @@ START_TEST(back_from_a_call)
 END_TEST
 
 /* What is written in a diversion is gone behind it; outside nothing can be written. */
+/* To the call at the end of a computation, by running. */
+static void to_call(struct history *h)
+{
+	uint64_t calls[8] = { 1ull << SYS_getpid };
+	const struct dbg_resume r = { .how = DBG_CONTINUE, .catch_calls = calls };
+	struct dbg_stop stop;
+
+	OK(dbg_resume(h->d, &r, &stop, NULL));
+	ck_assert_int_eq(stop.kind, DBG_STOP_CALL_ENTRY);
+}
+
+/* Searches backwards leave checkpoints in a computation that is long enough, and count passes over some address, not all of them:
+ * names must not go by that. */
+START_TEST(names_after_searches)
+{
+	enum { LONG = 40 * 1000 * 1000, STEPS = 12 };
+	struct user_regs_struct regs;
+	struct history h;
+	struct dbg_pos p;
+
+	begin_rounds(&h, true, LONG);
+	to_call(&h);
+	for (unsigned i = 0; i < STEPS; i++) {
+		ck_assert_int_eq(resume(&h, DBG_STEP, true).kind, DBG_STOP_STEP);
+		regs = look(&h).regs;
+		if (regs.rip >= CALL - 5)
+			continue;
+		OK(dbg_where(h.d, &p, NULL));
+		ck_assert_uint_eq(p.addr, regs.rip);
+		ck_assert_uint_eq(p.hits, LONG - regs.rcx + (regs.rip <= LAST_STEP - 2));
+	}
+	end(&h);
+}
+END_TEST
+
+static int countdown(void *ctx, struct dbg *d UNUSED, pid_t tid UNUSED)
+{
+	unsigned *left = ctx;
+
+	return *left ? --*left == 0 : 1;
+}
+
+/* Checkpoints of the same computation may lie behind the place from where something is searched backwards. */
+START_TEST(back_from_before_checkpoints)
+{
+	enum { LONG = 60000, NEAR = 300 };
+	unsigned left = LONG - 1, id;
+	const struct dbg_break b = { .kind = DBG_BREAK, .addr = STORE, .cond = countdown, .ctx = &left };
+	struct dbg_stop stop;
+	struct history h;
+	struct dbg_pos p;
+
+	begin_rounds(&h, _i, LONG);
+	OK(dbg_break_add(h.d, &b, &id));
+	ck_assert_int_eq(resume(&h, DBG_CONTINUE, false).kind, DBG_STOP_BREAK);
+	ck_assert_uint_eq(look(&h).regs.rcx, 2);
+	OK(dbg_where(h.d, &p, NULL));
+	OK(dbg_seek_begin(h.d, &stop, NULL));
+	left = NEAR;
+	ck_assert_int_eq(resume(&h, DBG_CONTINUE, false).kind, DBG_STOP_BREAK);
+	for (unsigned i = 0; i < 4; i++) {
+		ck_assert_uint_eq(look(&h).regs.rip, STORE);
+		ck_assert_uint_eq(look(&h).regs.rcx, LONG - NEAR + 1 + i);
+		ck_assert_int_eq(resume(&h, DBG_CONTINUE, true).kind, DBG_STOP_BREAK);
+	}
+	end(&h);
+}
+END_TEST
+
 START_TEST(diversions)
 {
 	struct user_regs_struct regs;
@@ -366,5 +444,5 @@ START_TEST(diversions)
 }
 END_TEST
 
-HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 6 },
-	  { ends_and_calls, 2 }, { back_from_a_call, 2 }, { diversions, 2 })
+HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 6 }, { names_after_searches, 1 },
+	  { back_from_before_checkpoints, 2 }, { ends_and_calls, 2 }, { back_from_a_call, 2 }, { diversions, 2 })

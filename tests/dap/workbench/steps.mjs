@@ -88,7 +88,6 @@ async function lastWrite(bench, {lines}) {
 async function variable(bench, {lines}) {
 	await bench.page.keyboard.press("F5");
 	await bench.shows("n", 2);
-	await bench.row(".debug-variables", "Locals").click();
 	await bench.shows("before", 1);
 	await bench.row(".debug-variables", /^before/).click({button: "right"});
 	await bench.page.getByRole("menuitem", {name: "Last Write of this Variable"}).click();

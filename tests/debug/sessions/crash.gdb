@@ -1,10 +1,16 @@
 #: record debug_crash {10|3000}
 #: status any
-#: flags -O2
+#: flags -O0, -O2
 #: timeout {300|600}
 # What made a computation crash after a long time?
 target remote localhost:{port}
 continue
+#= SIGSEGV
+#state
+reverse-stepi
+#! diverged
+#state
+stepi 2
 #= SIGSEGV
 #state
 frame function sum
