@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include "base/log.h"
 #include "base/os.h"
+#include "base/str.h"
 
 #define TICK_MS 100
 #define PAUSE_AGAIN_NS 200000000u
@@ -27,6 +28,7 @@ struct dap_run {
 	bool halted;        /* run_halt() has stopped it: run_resume() goes on */
 	enum { ENTRY_NONE, ENTRY_FIRST, ENTRY_AGAIN } want_entry;
 	bool lost;
+	bool step_mode;     /* gdb's: set_step_mode() */
 	bool moved;         /* the client's frames have ended, and it was told of no stop since */
 	struct entry entry; /* the breakpoint on the way to main */
 	struct run_where where;
@@ -104,6 +106,17 @@ static int go(struct dap *d)
 	return ret;
 }
 
+/* Back out of a function gdb goes on to the start of the process where the caller is code without symbol, unless steps may end there. */
+static int set_step_mode(struct dap *d, const struct run_request *rq)
+{
+	bool on = rq->reverse && str_has_prefix(rq->command, "-exec-finish");
+	int r = on == d->run->step_mode ? 0 : mi_command(d->mi, NULL, &d->ei, "-gdb-set step-mode %s", on ? "on" : "off");
+
+	if (r >= 0)
+		d->run->step_mode = on;
+	return r;
+}
+
 static int start(struct dap *d, const struct run_request *rq, const char *arm)
 {
 	int r;
@@ -113,6 +126,8 @@ static int start(struct dap *d, const struct run_request *rq, const char *arm)
 	r = breaks_leaving(d, rq->kind, rq->reverse);
 	if (r >= 0)
 		r = keep_request(d->run, rq, arm);
+	if (r >= 0)
+		r = set_step_mode(d, rq);
 	if (r >= 0)
 		r = go(d);
 	if (r >= 0)

@@ -232,3 +232,15 @@ def test_without_lines(t):
     c.request("setFunctionBreakpoints", {"breakpoints": []})
     c.go("next")
     assert c.at()[0] == "add", c.top()
+
+
+def test_back_out_to_no_symbol(t):
+    """gdb by itself goes on to the start of the process."""
+    c = t.launch("stripped")
+    for move in (lambda: c.go("hermit/reverseStepOut"), lambda: (c.type("reverse-finish"), c.stop())):
+        c.request("setFunctionBreakpoints", {"breakpoints": [{"name": "fprintf"}]})
+        c.go("continue")
+        c.request("setFunctionBreakpoints", {"breakpoints": []})
+        caller = int(c.stack()[1]["instructionPointerReference"], 16)
+        move()
+        assert 0 < caller - pc(c) < 8, (hex(caller), c.top())
