@@ -76,7 +76,8 @@ struct dap {
 	bool idle;       /* nothing is done but waiting: messages need no hurry */
 	unsigned ends;   /* disconnect and terminate in the queue that came while something was done: what is before them is cancelled */
 	bool leaving;    /* what goes on shall end: one of those waits, or the client is gone */
-	bool gone;       /* the client is: nothing can be read or written */
+	bool ended;      /* the client sends no more */
+	bool gone;       /* and takes nothing */
 	bool done;       /* the session ends when the current request is answered */
 	struct dap_progress progress;
 	struct errinfo ei; /* of the current request: handlers set it with their error */

@@ -47,7 +47,7 @@ static json_t *take_waiting(struct dap *d, size_t at)
 	(void)json_array_remove(d->queue, at);
 	if (d->ends && is_end(request))
 		d->ends--;
-	d->leaving = d->ends > 0 || d->gone;
+	d->leaving = d->ends > 0 || d->ended;
 	return request;
 }
 
@@ -132,11 +132,18 @@ static void take_message(struct dap *d, json_t *msg)
 	d->ends += is_end(msg); /* nothing that comes before it may take long */
 }
 
-static void client_gone(struct dap *d)
+/* It sends no more; what it was told may still be on the way to it. */
+static void client_ended(struct dap *d)
 {
-	d->gone = d->leaving = d->done = true;
+	d->ended = d->leaving = d->done = true;
 	if (d->current)
 		interrupt_work(d);
+}
+
+static void client_gone(struct dap *d)
+{
+	d->gone = true;
+	client_ended(d);
 }
 
 static int read_client(struct dap *d)
@@ -146,7 +153,7 @@ static int read_client(struct dap *d)
 	int r = 0;
 
 	if (n <= 0) {
-		client_gone(d);
+		client_ended(d);
 		return 0;
 	}
 	frame_put(&d->in, chunk, (size_t)n);
@@ -197,11 +204,11 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 
 	for (;;) {
 		struct pollfd p[N_FDS] = {
-			[FROM_CLIENT] = { .fd = d->gone ? -1 : d->opt.in, .events = POLLIN },
+			[FROM_CLIENT] = { .fd = d->ended ? -1 : d->opt.in, .events = POLLIN },
 			[TO_CLIENT] = { .fd = d->out.len > d->out_sent && !d->gone ? d->opt.out : -1, .events = POLLOUT },
 			[FROM_SERVER] = { .fd = d->server.err_fd, .events = POLLIN },
 			[FROM_OTHER] = { .fd = fd, .events = POLLIN },
-			[TO_STOP] = { .fd = d->gone ? -1 : d->opt.stop, .events = POLLIN },
+			[TO_STOP] = { .fd = d->ended ? -1 : d->opt.stop, .events = POLLIN },
 		};
 		uint64_t now = dap_now_ns();
 		/* what ends the session may have been read in an earlier wait */
@@ -217,7 +224,7 @@ static int wait_some(struct dap *d, int fd, int timeout_ms, bool requests)
 		if (n > 0 && p[FROM_CLIENT].revents)
 			r = read_client(d);
 		if (n > 0 && p[TO_STOP].revents)
-			client_gone(d);
+			client_ended(d);
 		if (r < 0)
 			return r;
 		if (d->leaving)
