@@ -261,6 +261,13 @@ static bool is_compared(const struct dbg_point *p)
 	return p->guarded || p->b.kind == DBG_WATCH_READ;
 }
 
+void dbg_read_all(struct dbg *d, uint64_t addr, uint8_t *buf, size_t n)
+{
+	size_t have = dbg_read(d, addr, buf, n);
+
+	memset(buf + have, 0, n - have);
+}
+
 void dbg_breaks_note(struct dbg *d)
 {
 	for (size_t i = 0; i < d->n_points; i++) {
@@ -271,7 +278,7 @@ void dbg_breaks_note(struct dbg *d)
 		if (!p->old)
 			p->old = calloc(1, watched_len(p));
 		if (p->old)
-			dbg_read(d, p->b.addr, p->old, watched_len(p));
+			dbg_read_all(d, p->b.addr, p->old, watched_len(p));
 	}
 }
 
@@ -283,7 +290,7 @@ static bool is_changed(struct dbg *d, struct dbg_point *p)
 
 	if (!now)
 		return true;
-	dbg_read(d, p->b.addr, now, watched_len(p));
+	dbg_read_all(d, p->b.addr, now, watched_len(p));
 	changed = memcmp(now, p->old, watched_len(p)) != 0;
 	free(p->old);
 	p->old = now;

@@ -321,8 +321,6 @@ int dbg_restore(struct dbg *d, const struct rep_snapshot *snap, struct errinfo *
 	d->moves++;
 	if (r >= 0)
 		r = dbg_breaks_sync(d);
-	if (r >= 0)
-		dbg_last_reset(d);
 	d->lost = r < 0;
 	return r;
 }

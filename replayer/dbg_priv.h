@@ -180,6 +180,8 @@ int dbg_breaks_hit(struct dbg *d, struct rep_task *t, uint64_t addr) MUST_CHECK;
 bool dbg_breaks_watched(struct dbg *d, struct rep_task *t, unsigned mask);
 /* The same of an event's effects. */
 int dbg_breaks_effects(struct dbg *d, struct rep_task *t, const struct event *ev) MUST_CHECK;
+/* To compare: as dbg_read(), with zeros for what is not there. */
+void dbg_read_all(struct dbg *d, uint64_t addr, uint8_t *buf, size_t n);
 /* A run begins: notes what is in memory that is compared. */
 void dbg_breaks_note(struct dbg *d);
 void dbg_breaks_free(struct dbg *d);
@@ -296,8 +298,8 @@ int dbg_divert_resume(struct dbg *d, const struct dbg_resume *how, struct dbg_st
 
 /* --- reverse.c --- */
 int dbg_backwards(struct dbg *d, const struct dbg_resume *how, struct dbg_stop *ret, struct errinfo *ei) MUST_CHECK;
-/* The session has been put somewhere else. */
-void dbg_last_reset(struct dbg *d);
+/* A run begins: as dbg_breaks_note(), of what a search for the last change compares. */
+void dbg_last_note(struct dbg *d);
 /* Does an instruction end in this event: of its thread, in the computation before it? */
 bool dbg_executes(const struct event *ev);
 

@@ -574,8 +574,10 @@ int dbg_forward(struct dbg *d, const struct dbg_goal *g, struct errinfo *ei)
 	d->own[0] = d->own[1] = 0;
 	d->patched = NULL;
 	r = dbg_breaks_sync(d);
-	if (g->user)
+	if (g->user) {
 		dbg_breaks_note(d);
+		dbg_last_note(d);
+	}
 	dbg_cond_begin(d);
 	while (r == 0) {
 		r = dbg_cond_limit(d);

@@ -755,18 +755,10 @@ struct dbg_last {
 	uint8_t *old, *now; /* owned; what the memory held at the last look, and room for the next */
 };
 
-/* What is not mapped is zero: of the look before nothing may be left. */
-static void look(struct dbg *d, const struct dbg_last *l, uint8_t *ret)
-{
-	size_t n = dbg_read(d, l->addr, ret, l->len);
-
-	memset(ret + n, 0, l->len - n);
-}
-
-void dbg_last_reset(struct dbg *d)
+void dbg_last_note(struct dbg *d)
 {
 	if (d->last)
-		look(d, d->last, d->last->old);
+		dbg_read_all(d, d->last->addr, d->last->old, d->last->len);
 }
 
 static int is_changed(void *ctx, struct dbg *d, pid_t tid)
@@ -775,7 +767,7 @@ static int is_changed(void *ctx, struct dbg *d, pid_t tid)
 	uint8_t *old = l->old;
 
 	(void)tid;
-	look(d, l, l->now);
+	dbg_read_all(d, l->addr, l->now, l->len);
 	l->old = l->now;
 	l->now = old;
 	return memcmp(l->old, l->now, l->len) != 0;

@@ -51,32 +51,45 @@ static bool on_tick(void *ctx, const struct dbg_progress *p UNUSED)
 	return h->ticks && --h->ticks == 0;
 }
 
-/* as_file: code that jumps can be put into; else only breakpoints can. */
-static void begin_rounds(struct history *h, bool as_file, uint32_t rounds)
+struct shape {
+	uint32_t rounds;
+	bool as_file; /* code that jumps can be put into; else only breakpoints can */
+	bool late;    /* it begins at the call, which brings the memory */
+};
+
+static void begin_shape(struct history *h, const struct shape *shape)
 {
 	struct user_regs_struct regs = { .rip = CODE, .rdi = MEMORY, .rsp = MEMORY + 0x1000, .cs = 0x33, .ss = 0x2b, .eflags = 0x202 };
+	struct effect memory = { .kind = EFFECT_MAP, .addr = MEMORY, .len = 0x2000, .prot = PROT_READ | PROT_WRITE, .name = "" };
 	const struct dbg_options opt = { .tick = on_tick, .ctx = h };
 	uint8_t code[sizeof(model)];
-	struct effect e[] = {
+	struct effect e[4] = {
 		{ .kind = EFFECT_MAP, .addr = CODE, .len = 0x1000, .prot = PROT_READ | PROT_EXEC, .name = "" },
-		{ .kind = EFFECT_MAP, .addr = MEMORY, .len = 0x2000, .prot = PROT_READ | PROT_WRITE, .name = "" },
 		{ .kind = EFFECT_REGS, .len = sizeof(regs), .data = &regs, .name = "" },
-		{ .kind = EFFECT_MEM, .addr = CODE, .len = sizeof(code), .data = code, .name = "" },
 	};
-	struct store_id id;
 	struct errinfo ei = { 0 };
+	struct store_id id;
+	uint32_t n = 2;
 
+	if (shape->late) {
+		regs.rip = CALL - 5;
+		regs.rbx = -(uint64_t)shape->rounds;
+	} else {
+		e[n++] = memory;
+	}
 	memcpy(code, model, sizeof(code));
-	memcpy(code + 1, &rounds, sizeof(rounds));
+	memcpy(code + 1, &shape->rounds, sizeof(shape->rounds));
 	*h = (struct history){ .store = help_open() };
 	help_manifest(&h->m);
 	OK(store_writer_new(h->store.s, &h->m, &h->w, NULL));
-	if (as_file) {
+	if (shape->as_file) {
 		e[0].source = MAP_SOURCE_BLOB;
 		OK(store_blob_add(h->store.s, code, sizeof(code), &e[0].blob));
+	} else {
+		e[n++] = (struct effect){ .kind = EFFECT_MEM, .addr = CODE, .len = sizeof(code), .data = code, .name = "" };
 	}
-	add(h, (struct event){ .kind = EVENT_EXEC, .thread = 1, .pid = PID, .tid = PID, .sysno = SYS_execve, .effects = e, .n_effects = as_file ? 3 : 4 });
-	add(h, (struct event){ .kind = EVENT_SYSCALL, .thread = 1, .sysno = SYS_getpid, .result = PID });
+	add(h, (struct event){ .kind = EVENT_EXEC, .thread = 1, .pid = PID, .tid = PID, .sysno = SYS_execve, .effects = e, .n_effects = n });
+	add(h, (struct event){ .kind = EVENT_SYSCALL, .thread = 1, .sysno = SYS_getpid, .result = PID, .effects = &memory, .n_effects = shape->late });
 	add(h, (struct event){ .kind = EVENT_SYSCALL, .thread = 1, .sysno = SYS_getpid, .result = PID });
 	add(h, (struct event){ .kind = EVENT_EXIT, .thread = 1, .result = 9 });
 	add(h, (struct event){ .kind = EVENT_END });
@@ -85,6 +98,11 @@ static void begin_rounds(struct history *h, bool as_file, uint32_t rounds)
 	store_writer_free(h->w);
 	OK(store_reader_open(h->store.s, &id, &h->reader, NULL));
 	ck_assert_msg(dbg_open(h->reader, &opt, &h->d, &ei) == 0, "%s", ei.text);
+}
+
+static void begin_rounds(struct history *h, bool as_file, uint32_t rounds)
+{
+	begin_shape(h, &(struct shape){ .rounds = rounds, .as_file = as_file });
 }
 
 static void begin(struct history *h, bool as_file)
@@ -286,6 +304,24 @@ START_TEST(watchpoints)
 }
 END_TEST
 
+/* The first write changes nothing of the memory, which is not there yet where the search begins. */
+START_TEST(last_write_to_new_memory)
+{
+	struct dbg_stop stop;
+	struct history h;
+
+	begin_shape(&h, &(struct shape){ .rounds = ROUNDS, .as_file = _i, .late = true });
+	for (unsigned i = 0; i < 2; i++) {
+		OK(dbg_seek_end(h.d, &stop, NULL));
+		OK(dbg_last_write(h.d, MEMORY, 8, &stop, NULL));
+		ck_assert_int_eq(stop.kind, DBG_STOP_WATCH);
+		ck_assert_uint_eq(look(&h).regs.rip, STORE);
+		ck_assert_uint_eq(look(&h).regs.rcx, 1);
+	}
+	end(&h);
+}
+END_TEST
+
 START_TEST(ends_and_calls)
 {
 	uint64_t calls[8] = { 1ull << SYS_getpid };
@@ -444,5 +480,6 @@ START_TEST(diversions)
 }
 END_TEST
 
-HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 6 }, { names_after_searches, 1 },
-	  { back_from_before_checkpoints, 2 }, { ends_and_calls, 2 }, { back_from_a_call, 2 }, { diversions, 2 })
+HELP_MAIN("replayer_debug", { steps_back_and_forth, 2 }, { positions, 2 }, { texts_of_positions, 1 }, { breakpoints, 2 }, { watchpoints, 6 },
+	  { last_write_to_new_memory, 2 }, { names_after_searches, 1 }, { back_from_before_checkpoints, 2 }, { ends_and_calls, 2 },
+	  { back_from_a_call, 2 }, { diversions, 2 })

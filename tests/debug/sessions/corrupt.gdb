@@ -12,6 +12,15 @@ frame function main
 print/x records[checking].magic
 #= = 0x4d414700
 set $victim = &records[checking]
+# the memory is not there yet where the search begins
+eval "monitor hermit arm last-write %lu 4", (unsigned long)&$victim->magic
+reverse-continue
+backtrace
+#= rename_record
+#state
+continue
+#= SIGABRT
+frame function main
 watch -location $victim->magic
 #= [Ww]atchpoint 1
 reverse-continue
