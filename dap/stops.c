@@ -66,7 +66,12 @@ const char *stop_reason_of(enum run_kind kind)
 	return names[kind];
 }
 
-/* gdb names no reason: a place was reached, or an end of the recording. */
+static const char *describe_kind(enum run_kind kind)
+{
+	return kind == RUN_LAST_WRITE ? "Last write" : kind == RUN_STEP ? "Step" : "Place of the recording";
+}
+
+/* gdb names no reason: a place was reached, a function without debugging information was left, or an end of the recording. */
 static const char *describe_place(struct dap *d, const struct run_stop *s, struct buf *b)
 {
 	const struct run_where *w = run_where(d);
@@ -82,7 +87,7 @@ static const char *describe_place(struct dap *d, const struct run_stop *s, struc
 	else if (w->at_end)
 		stop_put_ending(b, w->status);
 	else
-		buf_printf(b, "%s", s->describe ?: s->kind == RUN_LAST_WRITE ? "Last write" : "Place of the recording");
+		buf_printf(b, "%s", s->describe ?: describe_kind(s->kind));
 	return stop_reason_of(s->kind);
 }
 

@@ -232,6 +232,8 @@ def test_without_lines(t):
     c.request("setFunctionBreakpoints", {"breakpoints": []})
     c.go("next")
     assert c.at()[0] == "add", c.top()
+    stop = c.go("stepOut")
+    assert c.at()[0] == "main" and stop["description"].startswith("Step "), (stop, c.top())
 
 
 def test_back_out_to_no_symbol(t):
