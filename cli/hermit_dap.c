@@ -2,7 +2,6 @@
 #define LOG_AREA "hermit-dap"
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,9 +16,7 @@
 #include "base/str.h"
 #include "cli/fail.h"
 #include "cli/opt.h"
-#include "cli/term.h"
-#include "cli/text.h"
-#include "cli/version.h"
+#include "cli/single.h"
 #include "dap/dap.h"
 #include "gdbstub/gdbstub.h"
 
@@ -55,28 +52,6 @@ static const struct opt opts[] = {
 	{ .kind = OPT_END_ },
 };
 /* clang-format on */
-
-static void print_help(FILE *f)
-{
-	text_wrap(f,
-		  "hermit-dap shows recordings to editors that speak the Debug Adapter Protocol (VS Code, Neovim, Emacs, Helix, ...), forwards and "
-		  "backwards. Editors start it; hermit-dap(1) tells how to set them up.",
-		  0, term_help_width());
-	fputs("\nUsage: hermit-dap [OPTIONS]\n\nOptions:\n", f);
-	opt_print_help(f, opts, term_help_width());
-	fputs("\nExample of what an editor sends in launch:\n"
-	      "    { \"recording\": \"6ba7\", \"stopAt\": \"crash\" }\n",
-	      f);
-}
-
-static int usage_error(const struct opt_fault *fault)
-{
-	fprintf(stderr, "%serror:%s %s\n", term_style(TERM_ERR, TERM_RED), term_style(TERM_ERR, TERM_PLAIN), fault->text);
-	if (fault->tip[0])
-		fprintf(stderr, "\n  tip: %s\n", fault->tip);
-	fputs("\nFor more information, try 'hermit-dap --help'.\n", stderr);
-	return EXIT_USAGE;
-}
 
 /* hermit beside us, else the one in PATH. Owned. */
 static char *find_hermit(void)
@@ -251,8 +226,9 @@ static int serve_many(const struct values *v)
 	return r;
 }
 
-static int serve(const struct values *v)
+static int serve(void *values)
 {
+	const struct values *v = values;
 	log_set_program("hermit-dap: ");
 	if (v->log && log_set_filter(v->log) < 0)
 		return fail(EXIT_USAGE, "'%.200s' is no log level: off, error, warn, info, debug, trace; by area: warn,dap:debug", v->log);
@@ -269,31 +245,17 @@ static int serve(const struct values *v)
 int main(int argc, char **argv)
 {
 	struct values v = { 0 };
-	struct opt_args args = { 0 };
-	struct opt_fault fault = { 0 };
-	int r;
+	const struct single p = {
+		.name = "hermit-dap",
+		.opts = opts,
+		.values = &v,
+		.version = &v.version,
+		.about = "hermit-dap shows recordings to editors that speak the Debug Adapter Protocol (VS Code, Neovim, Emacs, Helix, ...), forwards and "
+			 "backwards. Editors start it; hermit-dap(1) tells how to set them up.",
+		.example = "Example of what an editor sends in launch:\n"
+			   "    { \"recording\": \"6ba7\", \"stopAt\": \"crash\" }\n",
+		.run = serve,
+	};
 
-	term_guard_fds();
-	signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would reap our children */
-	setlocale(LC_CTYPE, "");
-	term_init();
-	r = opt_parse(opts, OPT_MIXED, argc - 1, argv + 1, &v, &args, &fault);
-	if (r >= 0 && r != 1 && args.n) {
-		snprintf(fault.text, sizeof(fault.text), "unexpected argument '%.200s'", args.v[0]);
-		r = -EINVAL;
-	}
-	if (r == -EINVAL) {
-		r = usage_error(&fault);
-	} else if (r < 0) {
-		r = fail_memory();
-	} else if (r > 0) {
-		print_help(stdout);
-		r = 0;
-	} else if (v.version) {
-		version_print(stdout);
-	} else {
-		r = serve(&v);
-	}
-	opt_release(opts, &v, &args);
-	return r;
+	return single_main(&p, argc, argv);
 }

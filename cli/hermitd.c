@@ -1,7 +1,6 @@
 /* hermitd: the recorder daemon. Configuration, signals, and the order in which its parts begin and end; all else is in daemon/ and web/. */
 #define LOG_AREA "hermitd"
 #include <errno.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +11,7 @@
 #include "base/os.h"
 #include "cli/fail.h"
 #include "cli/opt.h"
-#include "cli/term.h"
-#include "cli/text.h"
-#include "cli/version.h"
+#include "cli/single.h"
 #include "daemon/control.h"
 #include "daemon/ctl.h"
 #include "daemon/systemd.h"
@@ -63,31 +60,6 @@ struct hermitd {
 	struct control *control;
 	bool stopping;
 };
-
-/* --- command line --- */
-
-static void print_help(FILE *f)
-{
-	text_wrap(f,
-		  "hermitd makes recordings for others, in the background or from a browser, and shows the recordings there are: a page and an HTTP API. "
-		  "'hermit record start -d' starts it when it is needed.",
-		  0, term_help_width());
-	fputs("\nUsage: hermitd [OPTIONS]\n\nOptions:\n", f);
-	opt_print_help(f, opts, term_help_width());
-	fputs("\nExample:\n"
-	      "    hermitd &\n"
-	      "    hermit open                    # its page, in the browser\n",
-	      f);
-}
-
-static int usage_error(const struct opt_fault *fault)
-{
-	fprintf(stderr, "%serror:%s %s\n", term_style(TERM_ERR, TERM_RED), term_style(TERM_ERR, TERM_PLAIN), fault->text);
-	if (fault->tip[0])
-		fprintf(stderr, "\n  tip: %s\n", fault->tip);
-	fputs("\nFor more information, try 'hermitd --help'.\n", stderr);
-	return EXIT_USAGE;
-}
 
 /* --- configuration --- */
 
@@ -285,8 +257,9 @@ static int run(struct hermitd *h, const struct values *v)
 	return r < 0 ? fail_r(r, NULL, "hermitd cannot go on") : 0;
 }
 
-static int serve(const struct values *v)
+static int serve(void *values)
 {
+	const struct values *v = values;
 	struct hermitd h = { 0 };
 	int r;
 
@@ -311,30 +284,18 @@ static int serve(const struct values *v)
 int main(int argc, char **argv)
 {
 	struct values v = { 0 };
-	struct opt_args args = { 0 };
-	struct opt_fault fault = { 0 };
-	int r;
+	const struct single p = {
+		.name = "hermitd",
+		.opts = opts,
+		.values = &v,
+		.version = &v.version,
+		.about = "hermitd makes recordings for others, in the background or from a browser, and shows the recordings there are: a page and an HTTP API. "
+			 "'hermit record start -d' starts it when it is needed.",
+		.example = "Example:\n"
+			   "    hermitd &\n"
+			   "    hermit open                    # its page, in the browser\n",
+		.run = serve,
+	};
 
-	term_guard_fds();
-	setlocale(LC_CTYPE, "");
-	term_init();
-	r = opt_parse(opts, OPT_MIXED, argc - 1, argv + 1, &v, &args, &fault);
-	if (r >= 0 && r != 1 && args.n) {
-		snprintf(fault.text, sizeof(fault.text), "unexpected argument '%.200s'", args.v[0]);
-		r = -EINVAL;
-	}
-	if (r == -EINVAL) {
-		r = usage_error(&fault);
-	} else if (r < 0) {
-		r = fail_memory();
-	} else if (r > 0) {
-		print_help(stdout);
-		r = 0;
-	} else if (v.version) {
-		version_print(stdout);
-	} else {
-		r = serve(&v);
-	}
-	opt_release(opts, &v, &args);
-	return r;
+	return single_main(&p, argc, argv);
 }
