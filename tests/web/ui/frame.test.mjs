@@ -11,7 +11,7 @@ for (const theme of ["light", "dark"]) {
 			`#/diff?left=${rec.id}&right=${world.recordings[8].id}`, "#/nowhere"]) {
 			await open(hash);
 			await page.waitForLoadState("load");
-			await page.locator(".notice.loading").waitFor({state: "detached"});
+			await page.waitForFunction(() => !document.querySelector(".notice.loading")); // there may be several
 			await page.waitForTimeout(hash.includes("left=") ? 1500 : 150);
 			await axe();
 		}

@@ -42,5 +42,5 @@ export async function cursor(page, event) {
 /** Waits until the details have arrived. */
 export async function settled(page) {
 	await page.locator(".rec-view[aria-busy]:not([hidden])").waitFor({state: "detached"});
-	await page.locator(".rec-view:not([hidden]) .notice.loading").waitFor({state: "detached"});
+	await page.waitForFunction(() => !document.querySelector(".rec-view:not([hidden]) .notice.loading"));
 }
