@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include "cli/fail.h"
 #include "cli/term.h"
@@ -33,6 +34,7 @@ int single_main(const struct single *p, int argc, char **argv)
 	int r;
 
 	term_guard_fds();
+	signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would reap our children */
 	setlocale(LC_CTYPE, "");
 	term_init();
 	r = opt_parse(p->opts, OPT_MIXED, argc - 1, argv + 1, p->values, &args, &fault);
