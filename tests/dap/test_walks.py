@@ -58,7 +58,7 @@ def test_python(t):
 def test_redis(t):
     if not shutil.which("redis-server"):
         raise Skip("needs redis-server")
-    ident = t.record("redis", lambda: guests.run_script("redis_both"))
+    ident = t.record("redis", lambda: guests.run_script("redis_both"), options=("-e", "LD_BIND_NOW=1"))
     walks.compare(t, ident, [("break", "epoll_wait"), *moves("continue*6 back*2 stepi*3 reverse-stepi*2"), ("clear",), ("break", "write"), *moves("continue*3 out back*2"),
                              ("clear",), ("break", "accept"), ("break", "accept4"), *moves("continue out reverse-stepi*2 back")], process=walks.pid_of(t, ident, "redis-server"))
 
