@@ -90,7 +90,10 @@ async function variable(bench, {lines}) {
 	await bench.shows("n", 2);
 	await bench.shows("before", 1);
 	await bench.row(".debug-variables", /^before/).click({button: "right"});
-	await bench.page.getByRole("menuitem", {name: "Last Write of this Variable"}).click();
+	const item = bench.page.getByRole("menuitem", {name: "Last Write of this Variable"});
+	await item.hover();
+	await bench.page.waitForTimeout(500); // a menu takes no click that comes with its opening
+	await item.click();
 	await bench.stopsAt(lines.before);
 }
 
