@@ -21,7 +21,7 @@ import schema
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("BUILD_DIR", os.path.join(TOP, "build")))
 HERMIT_DAP = os.path.abspath(os.environ.get("HERMIT_DAP", os.path.join(BUILD, "hermit-dap")))
-LIMIT = 60.0
+LIMIT = 120.0
 SCHEMA = schema.Schema()
 CLIENT = {"adapterID": "hermit", "clientID": "tests", "clientName": "tests of hermit", "linesStartAt1": True, "columnsStartAt1": True, "pathFormat": "path",
           "supportsProgressReporting": True, "supportsInvalidatedEvent": True, "supportsMemoryEvent": True, "supportsStartDebuggingRequest": True,
