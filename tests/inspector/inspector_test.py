@@ -474,11 +474,11 @@ class Protocol(Case):
         self.assertNotEqual(i.close(), 0)
 
     def test_cancel(self):
-        r = self.record("/usr/bin/python3", "-c", "import os\nfor i in range(60000): os.getppid()")
+        r = self.record("/usr/bin/python3", "-c", "import os\nfor i in range(250000): os.getppid()")
         with Inspector(r) as i:
-            far = 50000
+            far = 240000  # more than a second away on a fast machine
             n = i.post("stack", event=far)
-            time.sleep(0.3)
+            time.sleep(0.1)
             waiting = i.post("maps", event=far)
             i.send(b'{"op":"cancel","request":%d}' % waiting)
             i.send(b'{"op":"cancel","request":%d}' % n)
