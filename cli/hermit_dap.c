@@ -195,8 +195,10 @@ static int open_listener(const struct values *v, int *ret_fd, uint16_t *ret_port
 	uint64_t port = 0;
 	int r = v->path ? stub_listen_unix(v->path, ret_fd, &ei) : str_parse_u64(v->port, &port);
 
-	if (!v->path && r >= 0)
-		r = port > UINT16_MAX ? -EINVAL : stub_listen_port((uint16_t)port, ret_port, ret_fd, &ei);
+	if (!v->path && (r < 0 || port > UINT16_MAX))
+		return fail(EXIT_USAGE, "'%.200s' is no port: a number up to 65535 is wanted, 0 takes a free one", v->port);
+	if (!v->path)
+		r = stub_listen_port((uint16_t)port, ret_port, ret_fd, &ei);
 	return r < 0 ? fail_r(r, &ei, "cannot listen on %s%.200s", v->path ? "" : "port ", v->path ? v->path : v->port) : 0;
 }
 

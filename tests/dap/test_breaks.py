@@ -278,3 +278,13 @@ def test_last_write_of_corruption(t):
 def test_last_write_from_the_crash(t):
     """The same from the signal, some system calls later."""
     who_wrote(t, t.launch("corrupt", "crash"))
+
+
+def test_exec_and_exit(t):
+    """A program that executes another one and ends, in both directions."""
+    ident = t.record("exec", lambda: ["/bin/sh", "-c", "echo a; exec /bin/echo b"])
+    c = t.client()
+    c.open({"recording": ident, "stopAt": "1"}, configure=lambda c: c.request("setExceptionBreakpoints", {"filters": ["exec", "exit"]}))
+    for command, words in (("continue", ("execve", "exit_group", "End of the process")), ("reverseContinue", ("exit_group", "execve", "Start of the process"))):
+        for word in words:
+            assert word in c.go(command)["description"], (command, word)
